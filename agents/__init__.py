@@ -1,0 +1,1 @@
+"""Who thinks? Roles, prompts and the door to the models."""

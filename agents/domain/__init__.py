@@ -1,0 +1,1 @@
+"""What is true? The types and rules of a mission, as plain values with no effects."""

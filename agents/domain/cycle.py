@@ -1,0 +1,55 @@
+"""What is a cycle? One attempt at one item: the inputs it is pinned to, and what came of it."""
+
+from typing import Literal
+
+from agents.domain.budget import Source, Spend
+from agents.domain.gate import Reason
+from agents.domain.value import Value
+
+Ending = Literal["merged", "refused", "unverified", "gave_up", "out_of_calls", "unparseable", "conflict"]
+Wire = Literal["text", "tools"]
+
+
+class Pin(Value):
+    """The inputs of a cycle, fixed by a record commit before its first step; from here it is a function of them.
+
+    `base` is the commit of the target that the work starts from. `calls_before` counts earlier model calls for the
+    item by role. `wire` is how moves travel: written as text, or as API tool calls.
+    """
+
+    cycle: int
+    item: str
+    attempt: int
+    base: str
+    variant: str
+    model: str
+    source: Source
+    wire: Wire
+    calls_before: dict[str, int] = {}
+    epoch: int
+    begun_at: str
+
+
+class Proposal(Value):
+    """What the Lead Engineer leaves: a tree, a claim, and how the attempt ended."""
+
+    tree: str
+    ending: Literal["submitted", "gave_up", "out_of_calls", "unparseable"]
+    summary: str
+    calls: int
+
+
+class CycleResult(Value):
+    """What a cycle did, as it stands in the record for good."""
+
+    pin: Pin
+    ending: Ending
+    summary: str = ""
+    reasons: tuple[Reason, ...] = ()
+    verdict: str | None = None
+    candidate_tree: str | None = None
+    commit: str | None = None
+    steps: int = 0
+    spend: Spend = Spend()
+    calls: dict[str, int] = {}
+    ended_at: str = ""

@@ -1,0 +1,188 @@
+"""Is a candidate really done? One pure rule over two reports; nothing here runs anything."""
+
+from typing import Literal
+
+from agents.domain.value import Value, digest_of
+
+Outcome = Literal["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
+CheckKind = Literal["pytest", "ruff", "mypy", "build", "command"]
+Decision = Literal["pass", "fail", "unverified"]
+
+
+class CheckReport(Value):
+    """What one check did on one tree.
+
+    `cases` maps a test id to its outcome; a command and a build are one case under their own name.
+    `diagnostics` maps "code: message" (no line numbers, no paths) to how often it occurs.
+    `trouble` is set when the check could not be carried out (timeout, crash, garbage): neither pass nor fail.
+    `flaky` names cases that differed between two runs of this same tree.
+    `details` is text for people and models, free of times, addresses and paths of the machine.
+    """
+
+    check: str
+    kind: CheckKind
+    cases: dict[str, Outcome] = {}
+    diagnostics: dict[str, int] = {}
+    flaky: tuple[str, ...] = ()
+    trouble: str | None = None
+    details: str = ""
+    seconds: float = 0.0
+
+    @property
+    def green(self) -> bool:
+        """Something ran, and all of it is plainly good: an empty run is not green, a skip is not a pass."""
+        if self.trouble or self.flaky:
+            return False
+        if self.kind in ("ruff", "mypy"):
+            return not self.diagnostics
+        passed = sum(outcome == "passed" for outcome in self.cases.values())
+        return passed > 0 and all(outcome in ("passed", "skipped", "xfailed") for outcome in self.cases.values())
+
+
+class Report(Value):
+    """What all checks did on one tree: the mission's suites, and the item's acceptance checks."""
+
+    tree: str
+    environment: str
+    sandbox: str
+    suites: tuple[CheckReport, ...] = ()
+    acceptance: tuple[CheckReport, ...] = ()
+
+    @property
+    def trouble(self) -> tuple[str, ...]:
+        """The checks that could not be carried out, each with its reason."""
+        return tuple(f"{c.check}: {c.trouble}" for c in (*self.suites, *self.acceptance) if c.trouble)
+
+
+class Reason(Value):
+    """Why a candidate is refused; `kind` is stable for machines, `message` is for people."""
+
+    kind: str
+    message: str
+    path: str = ""
+
+
+class Verdict(Value):
+    """The gate's answer about one candidate tree; worthless for any other tree."""
+
+    decision: Decision
+    base_tree: str
+    candidate_tree: str
+    reasons: tuple[Reason, ...] = ()
+    fail_to_pass: tuple[str, ...] = ()
+    pass_to_pass_broken: tuple[str, ...] = ()
+    quarantined: tuple[str, ...] = ()
+    environment: str = ""
+    sandbox: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """The candidate may merge."""
+        return self.decision == "pass"
+
+
+def judge(base: Report, candidate: Report, integrity: tuple[Reason, ...] = ()) -> Verdict:
+    """Decide whether `candidate` is done and worse in nothing; a tree judged against itself never passes.
+
+    pass        an acceptance check that was not green on base is green on the candidate, all of them are green,
+                nothing that passed on base is lost, no diagnostic is new, and integrity holds.
+    unverified  no acceptance check applies, and nothing else is wrong: never a pass.
+    fail        anything else, with every reason that was found.
+    """
+    broken, quarantined = _lost_passes(base, candidate)
+    turned = _turned_green(base, candidate)
+    reasons = [
+        *integrity,
+        *_unchanged(base, candidate),
+        *_troubles(base, candidate),
+        *_unfinished(candidate),
+        *(Reason(kind="pass_to_pass", path=case, message=f"{case} passed on base and does not now") for case in broken),
+        *_new_failures(base, candidate),
+        *_new_diagnostics(base, candidate),
+    ]
+    if candidate.acceptance and not turned and not any(r.kind == "acceptance" for r in reasons):
+        reasons.append(Reason(kind="already_green", message="every acceptance check was green before the change"))
+    decision: Decision = "fail" if reasons else "pass" if turned else "unverified"
+    if decision == "unverified":
+        reasons.append(Reason(kind="unverified", message="no acceptance check applies to this item"))
+    return Verdict(
+        decision=decision,
+        base_tree=base.tree,
+        candidate_tree=candidate.tree,
+        reasons=tuple(reasons),
+        fail_to_pass=turned,
+        pass_to_pass_broken=broken,
+        quarantined=quarantined,
+        environment=candidate.environment,
+        sandbox=candidate.sandbox,
+    )
+
+
+def report_key(tree: str, checks: tuple[str, ...], environment: str, gate: str) -> str:
+    """Name a report by everything that it depends on."""
+    return digest_of([tree, list(checks), environment, gate])
+
+
+def _unchanged(base: Report, candidate: Report) -> list[Reason]:
+    same = base.tree == candidate.tree
+    return [Reason(kind="unchanged", message="the candidate is the base: nothing was changed")] if same else []
+
+
+def _troubles(base: Report, candidate: Report) -> list[Reason]:
+    sides = (("base", base.trouble), ("candidate", candidate.trouble))
+    return [Reason(kind="infra", message=f"on the {side}, {text}") for side, texts in sides for text in texts]
+
+
+def _unfinished(candidate: Report) -> list[Reason]:
+    return [
+        Reason(kind="acceptance", path=check.check, message=f"{check.check} is not green" + _first_red(check))
+        for check in candidate.acceptance
+        if not check.green and not check.trouble
+    ]
+
+
+def _first_red(check: CheckReport) -> str:
+    if not check.cases and not check.diagnostics:
+        return ": nothing ran"
+    red = [f"{case} {outcome}" for case, outcome in check.cases.items() if outcome != "passed"]
+    return f": {red[0]}" if red else ""
+
+
+def _turned_green(base: Report, candidate: Report) -> tuple[str, ...]:
+    was_green = {check.check for check in base.acceptance if check.green}
+    return tuple(check.check for check in candidate.acceptance if check.green and check.check not in was_green)
+
+
+def _lost_passes(base: Report, candidate: Report) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    now = {(c.check, case): outcome for c in candidate.suites for case, outcome in c.cases.items()}
+    flaky = {(c.check, case) for c in (*base.suites, *candidate.suites) for case in c.flaky}
+    troubled = {c.check for c in candidate.suites if c.trouble}
+    held = [(c.check, case) for c in base.suites for case, outcome in c.cases.items() if outcome == "passed"]
+    broken = [
+        case
+        for check, case in held
+        if check not in troubled and (check, case) not in flaky and now.get((check, case)) != "passed"
+    ]
+    return tuple(broken), tuple(sorted({case for _, case in flaky}))
+
+
+def _new_failures(base: Report, candidate: Report) -> list[Reason]:
+    known = {(c.check, case) for c in base.suites for case in c.cases}
+    return [
+        Reason(kind="new_failure", path=case, message=f"{case} is new and does not pass ({outcome})")
+        for c in candidate.suites
+        for case, outcome in c.cases.items()
+        if (c.check, case) not in known and case not in c.flaky and outcome in ("failed", "error", "xpassed")
+    ]
+
+
+def _new_diagnostics(base: Report, candidate: Report) -> list[Reason]:
+    before = {c.check: c.diagnostics for c in base.suites}
+    return [
+        Reason(
+            kind=f"new_{check.kind}", message=f"{text} ({count} now, {before.get(check.check, {}).get(text, 0)} before)"
+        )
+        for check in candidate.suites
+        for text, count in check.diagnostics.items()
+        if count > before.get(check.check, {}).get(text, 0)
+    ]

@@ -1,0 +1,1 @@
+"""Where replies come from: a live provider, a recording or a script."""

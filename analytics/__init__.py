@@ -1,0 +1,1 @@
+"""How did it go? The warehouse and what is asked of it."""

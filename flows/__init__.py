@@ -1,0 +1,1 @@
+"""When? Order, waiting, humans and the console."""

@@ -1,0 +1,1 @@
+"""The lra command: parse, call one function, print."""

@@ -1,0 +1,1 @@
+"""Do it, durably. Every effect happens here, once."""

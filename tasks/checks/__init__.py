@@ -1,0 +1,1 @@
+"""Run checks on a tree and report what happened; nothing here decides."""

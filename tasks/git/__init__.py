@@ -1,0 +1,1 @@
+"""Git without porcelain: the store, trees as values, the record."""
