@@ -10,21 +10,34 @@ Ending = Literal["merged", "refused", "unverified", "gave_up", "out_of_calls", "
 Wire = Literal["text", "tools"]
 
 
+class Knobs(Value):
+    """The numbers of a variant that shape an attempt: limits on calls, reply tokens, and characters shown."""
+
+    max_calls: int = 16
+    max_tokens: int = 4096
+    temperature: float = 0.0
+    observation_chars: int = 6000
+    briefing_chars: int = 24000
+
+
 class Pin(Value):
     """The inputs of a cycle, fixed by a record commit before its first step; from here it is a function of them.
 
-    `base` is the commit of the target that the work starts from. `calls_before` counts earlier model calls for the
-    item by role. `wire` is how moves travel: written as text, or as API tool calls.
+    `base` is the commit of the target that the work starts from, `base_tree` its tree. `previous` is
+    the cycle of the attempt before, `calls_before` counts earlier model calls for the item by role. `wire` is how moves travel: written as text, or as API tool calls.
     """
 
     cycle: int
     item: str
     attempt: int
     base: str
+    base_tree: str
     variant: str
+    knobs: Knobs = Knobs()
     model: str
     source: Source
     wire: Wire
+    previous: int | None = None
     calls_before: dict[str, int] = {}
     epoch: int
     begun_at: str

@@ -48,7 +48,6 @@ class Request(Value):
     tools: bool = False
     temperature: float = 0.0
     max_tokens: int = 4096
-    seed: int = 0
 
 
 class ToolCall(Value):

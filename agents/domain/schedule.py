@@ -8,10 +8,9 @@ from agents.domain.value import Value
 
 
 class Work(Value):
-    """Work on `item`: go on with the open cycle when `resume` is set, else begin one."""
+    """Work on `item`: go on with its open cycle, or begin one."""
 
     item: str
-    resume: bool = False
 
 
 class Exhausted(Value):
@@ -36,7 +35,7 @@ def next_step(state: State) -> Next:
     already. Then the budget, then the first ready item, then the end.
     """
     if state.standing.open is not None:
-        return Work(item=state.standing.open.item, resume=True)
+        return Work(item=state.standing.open.item)
     left = [item for item in state.checklist.items if item.status in (Status.TODO, Status.BLOCKED)]
     if not left:
         return Finished(outcome="verified")

@@ -1,0 +1,13 @@
+.PHONY: check test nightly demo record-demo
+
+check:  ## everything a change must pass
+	bash .ci/run
+
+test:  ## the quick tests
+	uv run pytest
+
+nightly:  ## the slow proofs: a kill at every step, the benchmarks
+	uv run pytest -m nightly --timeout 7200
+
+demo:  ## the main job at no cost
+	uv run lra demo

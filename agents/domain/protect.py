@@ -1,0 +1,58 @@
+"""What may a candidate touch? Decided from the names that changed, before anything of it runs."""
+
+import re
+from functools import cache
+from typing import Literal
+
+from agents.domain.gate import Reason
+from agents.domain.value import Value
+
+ALWAYS_OURS = ("**/conftest.py", "**/sitecustomize.py", "**/usercustomize.py", "**/*.pth", "**/*.pyc", "**/*.so")
+TESTS = ("tests/**", "test/**", "**/test_*.py", "**/*_test.py")
+SECRETS = ("**/.env", "**/.env.*", "**/*.pem", "**/*.key", "**/id_rsa", "**/id_ed25519", "**/.netrc", "**/.npmrc")
+SYMLINK, SUBMODULE = "120000", "160000"
+
+
+class Change(Value):
+    """One path that differs between two trees; modes are git's octal text, "000000" where the path is absent."""
+
+    path: str
+    kind: Literal["added", "modified", "deleted", "typechange"]
+    old_mode: str
+    new_mode: str
+
+
+def violations(changes: tuple[Change, ...], protect: tuple[str, ...], grants: tuple[str, ...]) -> tuple[Reason, ...]:
+    """Return what the changes touch without a grant.
+
+    Existing files under `protect` may not change. New tests may be added; new start-up files, new configuration, links
+    and submodules may not.
+    """
+    return tuple(reason for change in changes if (reason := _violation(change, protect, grants)) is not None)
+
+
+def matches(path: str, globs: tuple[str, ...]) -> bool:
+    """Say whether a path fits one of the globs: `*` stays inside a folder, `**/` is any number of folders or none."""
+    return any(_pattern(glob).fullmatch(path) for glob in globs)
+
+
+def _violation(change: Change, protect: tuple[str, ...], grants: tuple[str, ...]) -> Reason | None:
+    path = change.path
+    if change.new_mode in (SYMLINK, SUBMODULE) and change.new_mode != change.old_mode:
+        return Reason(kind="odd_file", path=path, message=f"{path} becomes a link or a submodule")
+    if matches(path, grants):
+        return None
+    if change.kind == "added":
+        guarded = matches(path, ALWAYS_OURS) or (matches(path, protect) and not matches(path, TESTS))
+        what = "is new and can change how checks run"
+    else:
+        guarded = matches(path, protect) or matches(path, ALWAYS_OURS)
+        what = f"is protected and was {change.kind}"
+    return Reason(kind="protected", path=path, message=f"{path} {what}; no grant covers it") if guarded else None
+
+
+@cache
+def _pattern(glob: str) -> re.Pattern[str]:
+    parts = re.split(r"(\*\*/|\*\*|\*|\?)", glob)
+    meaning = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    return re.compile("".join(meaning.get(part) or re.escape(part) for part in parts), re.DOTALL)

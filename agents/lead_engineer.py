@@ -1,0 +1,59 @@
+"""Who thinks? The Lead Engineer turns a briefing into requests and replies into moves; it touches nothing."""
+
+from agents import moves_text, moves_tools
+from agents.domain.cycle import Knobs, Wire
+from agents.domain.events import Message, Reply, Request
+from agents.domain.moves import Move
+from agents.domain.value import Value, canonical
+from agents.prompt import fill, text_of
+
+ROLE = "lead_engineer"
+KEPT = 6
+TALK_CHARS = 60_000
+
+
+class Talk(Value):
+    """A conversation so far, within TALK_CHARS: old answers make way before the briefing or the latest ones do."""
+
+    wire: Wire
+    knobs: Knobs
+    messages: tuple[Message, ...]
+
+    def request(self) -> Request:
+        """Return what is asked next: a function of the conversation and the knobs alone."""
+        return Request(
+            messages=self.messages,
+            tools=self.wire == "tools",
+            temperature=self.knobs.temperature,
+            max_tokens=self.knobs.max_tokens,
+        )
+
+    def heard(self, reply: Reply) -> "Talk":
+        """Take in what the model said; tool calls are kept as their JSON."""
+        calls = "\n".join(canonical(call.model_dump()) for call in reply.tool_calls)
+        said = "\n".join(part for part in (reply.text, calls) if part)
+        return self._with(Message(role="assistant", content=said or "(nothing)"))
+
+    def told(self, text: str) -> "Talk":
+        """Take in what the moves showed."""
+        return self._with(Message(role="user", content=text))
+
+    def _with(self, message: Message) -> "Talk":
+        messages = [*self.messages, message]
+        for index in range(2, len(messages) - KEPT):
+            if sum(len(m.content) for m in messages) <= TALK_CHARS:
+                break
+            messages[index] = messages[index].model_copy(update={"content": "(left out: an earlier step)"})
+        return self.model_copy(update={"messages": tuple(messages)})
+
+
+def opening(briefing: str, wire: Wire, knobs: Knobs) -> Talk:
+    """Begin an attempt: fresh context, the rules, the moves of this wire, and the briefing."""
+    system = fill("lead_engineer", moves=text_of(f"moves_{wire}").strip())
+    messages = (Message(role="system", content=system), Message(role="user", content=briefing))
+    return Talk(wire=wire, knobs=knobs, messages=messages)
+
+
+def moves_of(reply: Reply) -> tuple[Move, ...]:
+    """Return the moves in a reply, called or written; AskAgain when there is none or one cannot be read."""
+    return moves_tools.parse(reply.tool_calls) if reply.tool_calls else moves_text.parse(reply.text)

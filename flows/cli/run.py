@@ -1,0 +1,76 @@
+"""When does work begin? `lra run` and `lra demo`: start or resume a mission and follow it."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from flows.cli.console import Answer, Exit, progress
+
+EXITS = {
+    "verified": Exit.DONE,
+    "incomplete": Exit.INCOMPLETE,
+    "paused": Exit.INCOMPLETE,
+    "exhausted": Exit.BUDGET,
+    "unverified": Exit.UNVERIFIED,
+}
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+class Span(click.ParamType[float]):
+    """A length of time such as 90m, 2h or 3d, in hours."""
+
+    name = "TIME"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Read a number and its unit."""
+        if isinstance(value, float):
+            return value
+        try:
+            return float(value[:-1]) * SECONDS[value[-1]] / 3600
+        except (KeyError, ValueError, IndexError):
+            self.fail(f"{value!r} is not a time such as 90m, 2h or 3d", param, ctx)
+
+
+@click.command()
+@click.argument("mission")
+@click.option("--repo", default=".", help="The repository: a path or a URL. Default: here.")
+@click.option("--model", help="A litellm model name, recorded:DIR or scripted:FILE.")
+@click.option("--api-base", help="An OpenAI-compatible server.")
+@click.option("--cycles", type=click.IntRange(min=1), help="Stop after so many cycles.")
+@click.option("--for", "hours", type=Span(), help="Stop after so long, between cycles: 90m, 2h, 3d.")
+def run(
+    mission: str, repo: str, model: str | None, api_base: str | None, cycles: int | None, hours: float | None
+) -> Answer:
+    """Start or resume a mission, and work on it.
+
+    MISSION is a mission file or a mission's id. The same command goes on after an interruption, a crash or a reboot:
+    finished steps are never repeated and no answered model call is paid again.
+    """
+    flags = {"model": model, "api_base": api_base}
+    return follow(repo, mission, cycles, hours, {key: value for key, value in flags.items() if value is not None})
+
+
+def follow(repo: str, mission: str, cycles: int | None, hours: float | None, flags: dict[str, Any]) -> Answer:
+    """Run a mission to the end of its slice under Prefect, show it on stderr meanwhile, and say what came of it."""
+    from flows.cli.watching import shown
+    from flows.outcome import Outcome, summary, told
+    from flows.settings import read
+    from flows.wiring import find_mission, launch_prefect
+    from tasks.git.reading import Shelf
+    from tasks.hold import assert_free
+    from tasks.server import wait_until_healthy
+
+    wanted = find_mission(repo, mission)
+    settings = read(Path(wanted.origin), flags)
+    assert_free(settings.home, wanted.origin, wanted.id)
+    local = launch_prefect(settings)
+    if local is not None:
+        wait_until_healthy(local, settings.home)
+        progress(f"Prefect UI: {local.ui}")
+    with shown(settings.home, wanted.origin, wanted.id):
+        from flows.mission import run_mission
+
+        outcome = Outcome.model_validate(run_mission(repo, mission, cycles, hours, flags))
+    state = Shelf(wanted.origin, settings.home).state(wanted.id)
+    return Answer(summary(state, outcome), told(state, outcome), EXITS[outcome.status])

@@ -1,0 +1,57 @@
+"""When somebody asks what a cycle did: its result and its steps, in the words of the journal."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from agents.domain.cycle import CycleResult
+from agents.domain.events import Row
+from tasks.journal import read
+
+
+def transcript(result: CycleResult | None, journal: Path) -> tuple[dict[str, Any], str]:
+    """Return a cycle as data and as text; either half may be missing: an open cycle, or a journal on another machine."""
+    rows = read(journal)[0] if journal.exists() else ()
+    data = {
+        "result": result.model_dump(mode="json") if result else None,
+        "journal": str(journal) if journal.exists() else None,
+        "steps": [row.model_dump(mode="json") for row in rows],
+    }
+    text = "\n".join([*_result(result), *(line for row in rows for line in _row(row)), f"journal: {journal}"])
+    return data, text
+
+
+def _result(result: CycleResult | None) -> Iterator[str]:
+    if result is None:
+        yield "this cycle is open"
+        return
+    pin, usage = result.pin, result.spend.usage
+    yield f"cycle {pin.cycle}: item {pin.item}, attempt {pin.attempt}: {result.ending}"
+    yield f"model {pin.model} ({pin.source}), variant {pin.variant}; {usage.prompt} tokens in, {usage.completion} out"
+    for reason in result.reasons:
+        yield f"  {reason.kind}: {reason.message}"
+    if result.commit:
+        yield f"  merged as {result.commit}"
+
+
+def _row(row: Row) -> Iterator[str]:
+    data = row.data
+    match row.phase, row.kind:
+        case "intent", "think":
+            for message in data.get("messages", ()):
+                yield f"\n--- {message['role']}, to the model"
+                yield message["content"]
+        case "result", "think":
+            yield f"\n--- {data['model']} ({data['source']}), {data['seconds']:.1f} s, {data['usage']['completion']} tokens"
+            yield data["text"]
+        case "result", "act":
+            move = {key: value for key, value in data["move"].items() if value not in (None, "")}
+            yield f"\n--- {' '.join(map(str, move.values()))}"
+            yield data["observation"]["text"]
+        case "result", "verify":
+            verdict = data["verdict"]
+            yield f"\n--- verdict: {verdict['decision']} ({data['seconds']:.1f} s)"
+            for reason in verdict["reasons"]:
+                yield f"  {reason['kind']}: {reason['message']}"
+        case _:
+            return

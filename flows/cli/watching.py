@@ -1,0 +1,109 @@
+"""When a mission runs: item, step, tokens, cost and the age of the last event, for whoever is looking."""
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agents.domain.budget import Spend
+from agents.domain.errors import LraError
+from agents.domain.state import State
+from flows.cli.console import Answer, progress
+from flows.outcome import standing_of, summary, told
+from tasks.git.reading import Shelf
+from tasks.journal import tally
+from tasks.tally import Tally
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+EVERY_SECONDS = 0.5
+
+
+def follow(shelf: Shelf, mission: str, home: Path, once: bool) -> Answer:
+    """Return the view that follows a mission until no cycle of it is open, or shows it once."""
+    journals = home / "journals" / f"{mission}-{shelf.root(mission)[:8]}"
+    state = shelf.state(mission)
+
+    def show(console: "Console") -> None:
+        from rich.live import Live
+
+        with Live(console=console, auto_refresh=False, transient=True) as live:
+            while (now := shelf.state(mission)).standing.open is not None:
+                live.update(line(now, journals), refresh=True)
+                time.sleep(EVERY_SECONDS)
+        console.print(told(now, standing_of(now)))
+
+    data = summary(state, standing_of(state)) | {"now": line(state, journals)}
+    return Answer(data, line(state, journals) if once else show)
+
+
+def line(state: State, journals: Path) -> str:
+    """Say in one line what is going on."""
+    pin = state.standing.open
+    if pin is None:
+        return f"{state.mission.id}: {standing_of(state).status}, no cycle is open"
+    path = journals / f"{pin.cycle:06d}.jsonl"
+    seen = tally(path) if path.exists() else Tally()
+    spend = state.standing.spend + seen.spend
+    age = f"{max(0.0, time.time() - seen.at):.0f} s ago" if seen.at else "not yet"
+    return (
+        f"{pin.item} (cycle {pin.cycle}, attempt {pin.attempt}): {seen.doing or 'orient'}, step {seen.steps}; "
+        f"{spend.usage.total} tokens, {_money(spend)}; last event {age}"
+    )
+
+
+@contextmanager
+def shown(home: Path, origin: str, mission: str) -> Iterator[None]:
+    """Keep people on a terminal informed while the block runs; in a pipe, say only what begins and what ended."""
+    over = threading.Event()
+    target = _on_terminal if sys.stderr.isatty() else _in_pipe
+    watcher = threading.Thread(target=target, args=(Shelf(origin, home), mission, home, over), daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+
+
+def _on_terminal(shelf: Shelf, mission: str, home: Path, over: threading.Event) -> None:
+    from rich.console import Console
+    from rich.live import Live
+
+    with Live(console=Console(stderr=True, markup=False), auto_refresh=False, transient=True) as live:
+        while not over.wait(EVERY_SECONDS):
+            if (state := _state(shelf, mission)) is not None:
+                live.update(line(state, _journals(shelf, mission, home)), refresh=True)
+
+
+def _in_pipe(shelf: Shelf, mission: str, home: Path, over: threading.Event) -> None:
+    last = ""
+    while True:
+        ended = over.wait(EVERY_SECONDS)
+        state = _state(shelf, mission)
+        pin = state.standing.open if state else None
+        now = f"cycle {pin.cycle}: {pin.item}, attempt {pin.attempt}" if pin else ""
+        if now and now != last:
+            progress(now)
+        last = now
+        if ended:
+            return
+
+
+def _state(shelf: Shelf, mission: str) -> State | None:
+    try:
+        return shelf.state(mission)
+    except LraError:
+        return None  # not started yet, or an origin that is away for a moment: the run itself will say so
+
+
+def _journals(shelf: Shelf, mission: str, home: Path) -> Path:
+    return home / "journals" / f"{mission}-{shelf.root(mission)[:8]}"
+
+
+def _money(spend: Spend) -> str:
+    return "unpriced" if spend.usd is None else f"${spend.usd:.4f}"

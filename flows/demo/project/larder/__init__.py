@@ -1,0 +1,1 @@
+"""Recipes, units and shopping lists."""

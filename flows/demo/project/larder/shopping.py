@@ -1,0 +1,1 @@
+"""The shopping list: what to buy for one or more recipes."""

@@ -1,0 +1,58 @@
+"""When is a mission worked on? The main loop: what comes next, until it is finished, waits, or the slice is over."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from prefect import flow
+
+from agents.domain.schedule import Exhausted, Finished, Work, next_step
+from flows.courtesy import introduce
+from flows.cycle import run_cycle
+from flows.outcome import Outcome
+from flows.settings import read
+from flows.wiring import find_mission, means, settled
+from tasks.cycle import Cycle, Means, begin
+from tasks.git.store import Store
+from tasks.hold import Held, holding
+
+
+@flow(name="mission", flow_run_name="{mission}")
+def run_mission(
+    repo: str,
+    mission: str,
+    cycles: int | None = None,
+    hours: float | None = None,
+    settings: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Work on one mission until it is finished, exhausted, or the time slice (`cycles`, `hours`) is over.
+
+    `repo` is a path or URL, `mission` a mission file in it or a mission's id, `settings` are flags that win over the
+    machine's settings. Run again, it goes on where it was.
+    """
+    wanted = find_mission(repo, mission)
+    chosen = read(Path(wanted.origin), settings)
+    draft = None
+    if wanted.draft is not None:
+        draft = settled(wanted.draft, Store.open(wanted.origin, chosen.home), chosen.attempts)
+    with holding(chosen.home, wanted.origin, wanted.id, draft) as held:
+        bring = means(chosen)
+        introduce(held.state.mission.id, bring.variant, bring.model.source)
+        return work(held, bring, cycles, hours).model_dump(mode="json")
+
+
+def work(held: Held, bring: Means, cycles: int | None, hours: float | None) -> Outcome:
+    """The main loop."""
+    done, ends = 0, time.monotonic() + hours * 3600 if hours else None
+    while True:
+        match next_step(held.state):
+            case Finished(outcome=outcome):
+                return Outcome(status=outcome)
+            case Exhausted(limit=limit):
+                return Outcome(status="exhausted", why=limit)
+            case Work(item=item):
+                if done == cycles or (ends and time.monotonic() >= ends):
+                    return Outcome(status="paused", why=f"the slice of this run is over after {done} cycles")
+                pin = held.state.standing.open or begin(held, item, bring)
+                run_cycle(Cycle(held, bring, pin), f"{item}, cycle {pin.cycle}")
+                done += 1

@@ -1,0 +1,93 @@
+"""When a run ends: what came of it, in one form for `run --json`, `status --json` and people."""
+
+from typing import Any, Literal
+
+from agents.domain.checklist import Status
+from agents.domain.schedule import Exhausted, Finished, next_step
+from agents.domain.state import State
+from agents.domain.value import Value
+
+Word = Literal["verified", "incomplete", "unverified", "exhausted", "paused", "working", "ready"]
+
+
+class Outcome(Value):
+    """How a run ended, in one word, and why when it was not by itself finished."""
+
+    status: Word
+    why: str = ""
+
+
+def standing_of(state: State) -> Outcome:
+    """Return how a mission at rest stands: the record alone says it."""
+    match next_step(state):
+        case Finished(outcome=outcome):
+            return Outcome(status=outcome)
+        case Exhausted(limit=limit):
+            return Outcome(status="exhausted", why=limit)
+        case _:
+            opened = state.standing.open
+            return Outcome(status="working", why=f"cycle {opened.cycle} is open") if opened else Outcome(status="ready")
+
+
+def summary(state: State, outcome: Outcome) -> dict[str, Any]:
+    """Return the documented JSON of a mission: items by status, calls by source, tokens, money, commits."""
+    spend = state.standing.spend
+    items = state.checklist.items
+    return {
+        "mission": state.mission.id,
+        "status": outcome.status,
+        "why": outcome.why,
+        "items": state.checklist.by_status(),
+        "cycles": state.standing.cycles,
+        "model_calls": {"live": spend.live, "recorded": spend.recorded, "scripted": spend.scripted},
+        "tokens": spend.usage.model_dump(),
+        "cost_usd": spend.usd,
+        "unpriced_calls": spend.unpriced,
+        "possibly_billed_calls": spend.possibly_billed,
+        "target": state.mission.target,
+        "commits": [item.evidence.commit for item in items if item.evidence],
+        "waiting_for": [],
+        "details": {
+            item.id: {
+                "status": str(item.status),
+                "attempts": item.attempts,
+                "checks": list(item.checks),
+                "evidence": item.evidence.model_dump() if item.evidence else None,
+                "reason": item.reason,
+            }
+            for item in items
+        },
+    }
+
+
+def told(state: State, outcome: Outcome) -> str:
+    """Return the same for people."""
+    spend = state.standing.spend
+    marks = {Status.DONE: "done", Status.BLOCKED: "BLOCKED", Status.IN_PROGRESS: "working"}
+    lines = [
+        f"{state.mission.title}  ({state.mission.id}): {outcome.status}" + (f", {outcome.why}" if outcome.why else "")
+    ]
+    for item in state.checklist.items:
+        tries = f", {item.attempts} attempt{'s' if item.attempts != 1 else ''}" if item.attempts else ""
+        proof = f", merged as {item.evidence.commit[:12]}" if item.evidence else ""
+        why = f"\n           {item.reason[:300]}" if item.reason else ""
+        lines.append(f"  {marks.get(item.status, str(item.status)):8} {item.id}{tries}{proof}{why}")
+    return "\n".join([*lines, f"  {cost_of(state)}"])
+
+
+def cost_of(state: State) -> str:
+    """Say in one line what was used, and where the replies came from."""
+    spend = state.standing.spend
+    calls = [f"{count} {word}" for word, count in (("live", spend.live), ("recorded", spend.recorded)) if count]
+    if spend.scripted:
+        calls.append(f"{spend.scripted} scripted (scripted, not a model)")
+    money = (
+        "unpriced"
+        if spend.usd is None
+        else f"${spend.usd:.6f}" + (f", {spend.unpriced} unpriced" if spend.unpriced else "")
+    )
+    maybe = f", {spend.possibly_billed} possibly billed in a crash" if spend.possibly_billed else ""
+    return (
+        f"cycles {state.standing.cycles}; model calls {', '.join(calls) or 'none'}{maybe}; "
+        f"tokens {spend.usage.prompt} in, {spend.usage.completion} out; cost {money if spend.live else '$0, no live call'}"
+    )

@@ -1,0 +1,116 @@
+"""Run pytest in the mission's interpreter, and report what it did on a channel of its own.
+
+`run_pytest.py FD ROOT PATH... -- ARGUMENTS`. The first line that FD gives is a word that no test has seen; every event
+is a line of JSON that carries this word and the next number. A run without the event `finish` did not happen.
+"""
+
+import json
+import linecache
+import os
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+LONGEST = 6000
+
+
+class Channel:
+    """The way back: closed to child processes, and numbered."""
+
+    def __init__(self, descriptor: int) -> None:
+        os.set_inheritable(descriptor, False)
+        self._end = socket.socket(fileno=descriptor)
+        self._word = self._end.makefile("r").readline().strip()
+        self._next = 0
+        self._pid = os.getpid()
+
+    def say(self, event: str, **data: Any) -> None:
+        """Send one event; a forked child of a test says nothing."""
+        if os.getpid() != self._pid:
+            return
+        row = {"word": self._word, "seq": self._next, "event": event, **data}
+        self._next += 1
+        self._end.sendall(json.dumps(row).encode("ascii") + b"\n")
+
+
+class Recorder:
+    """A pytest plugin that only listens."""
+
+    def __init__(self, channel: Channel, root: str) -> None:
+        self._channel = channel
+        self._root = Path(root).resolve()
+
+    def pytest_sessionstart(self) -> None:
+        """The configuration was accepted; from here a usage error is about the arguments."""
+        self._channel.say("start")
+
+    def pytest_collection_finish(self, session: Any) -> None:
+        """Tell which tests are going to run."""
+        self._channel.say("collected", ids=[item.nodeid for item in session.items])
+
+    def pytest_collectreport(self, report: Any) -> None:
+        """Tell what could not be collected, or was skipped as a whole."""
+        if report.failed:
+            self._channel.say("broken", id=report.nodeid, text=self._story(report))
+        elif report.skipped:
+            self._channel.say("skipped", id=report.nodeid)
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Tell which test is under way, so that a time limit can name it."""
+        self._channel.say("begin", id=nodeid)
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Tell how a phase of a test ended."""
+        self._channel.say(
+            "phase",
+            id=report.nodeid,
+            when=report.when,
+            outcome=report.outcome,
+            xfail=hasattr(report, "wasxfail"),
+            part=type(report).__name__ != "TestReport",
+            text=self._story(report) if report.failed else "",
+        )
+
+    def _story(self, report: Any) -> str:
+        """Tell why it failed: the message, and each line of the repository on the way to it."""
+        told = report.longrepr
+        crash = getattr(told, "reprcrash", None)
+        message = crash.message if crash is not None else str(getattr(told, "longrepr", told))
+        entries = getattr(getattr(told, "reprtraceback", None), "reprentries", [])
+        places = [entry.reprfileloc for entry in entries if getattr(entry, "reprfileloc", None)]
+        own = [line for line in (self._line(place.path, place.lineno) for place in places) if line]
+        return str("\n".join([_cut(message), *own[-8:]]))
+
+    def _line(self, path: str, number: int) -> str:
+        full = (self._root / path).resolve()
+        if self._root not in full.parents:
+            return ""
+        return f"{full.relative_to(self._root)}:{number}: {linecache.getline(str(full), number).strip()}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else text[: LONGEST // 2] + "\n[...]\n" + text[-LONGEST // 2 :]
+
+
+def main() -> int:
+    """Import pytest before anything of the repository can stand in its way, then let the repository in and run."""
+    here = Path(__file__).resolve().parent
+    sys.path[:] = [entry for entry in sys.path if Path(entry).resolve() != here]
+    split = sys.argv.index("--")
+    descriptor, paths, arguments = int(sys.argv[1]), sys.argv[2:split], sys.argv[split + 1 :]
+    channel = Channel(descriptor)
+    try:
+        import pytest
+    except ImportError as error:
+        channel.say("absent", text=str(error))
+        return 1
+    sys.path[:0] = paths
+    os.environ["PYTHONPATH"] = os.pathsep.join(paths)
+    code = int(pytest.main(arguments, plugins=[Recorder(channel, paths[0])]))
+    channel.say("finish", code=code)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,150 @@
+"""Measure a tree: run every check of a plan on it, each in a workspace of its own, and report what happened once."""
+
+import os
+import sys
+import threading
+from collections.abc import Callable
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from agents.domain import gate
+from agents.domain.gate import CheckReport, Report, report_key
+from agents.domain.value import Value, digest_of
+from tasks.checks import environment, sandbox
+from tasks.checks.build import run_build
+from tasks.checks.command import run_command
+from tasks.checks.environment import Definition, Environment
+from tasks.checks.mypy import run_mypy
+from tasks.checks.pytest import NO_NODE, arguments_of, run_pytest
+from tasks.checks.ruff import run_ruff
+from tasks.checks.workspace import Workspace, laid_out
+from tasks.git.trees import EXECUTABLE, FILE, Trees
+
+TOOLS = ("pytest", "ruff", "mypy", "build", "uv")
+MANY = 500
+
+
+class Plan(Value):
+    """What is measured: the mission's suites and the item's acceptance checks; `seconds` is the limit of each check."""
+
+    suites: tuple[str, ...] = ()
+    acceptance: tuple[str, ...] = ()
+    seconds: int
+
+
+def measure(trees: Trees, tree: str, plan: Plan, home: Path) -> Report:
+    """Return the report about `tree`, from the file of an equal measurement or by running every check.
+
+    A report with trouble is not kept, so the next call tries again. Misconfigured when the repository's environment
+    cannot be made.
+    """
+    definition = environment.define(*_sources(trees, tree))
+    words = ("suites", *plan.suites, "acceptance", *plan.acceptance, str(plan.seconds))
+    kept = home.absolute() / "reports" / f"{report_key(tree, words, definition.name, gate_digest())}.json"
+    if (known := _load(kept, tree)) is not None:
+        return known
+    made = _environment(trees, tree, definition, home)
+    report = Report(
+        tree=tree,
+        environment=definition.name,
+        sandbox=sandbox.describe(),
+        suites=tuple(_check(trees, tree, check, plan.seconds, made, home) for check in plan.suites),
+        acceptance=tuple(_check(trees, tree, check, plan.seconds, made, home) for check in plan.acceptance),
+    )
+    if not report.trouble:
+        _keep(kept, report)
+    return report
+
+
+def remeasure(trees: Trees, report: Report, plan: Plan, home: Path, cases: tuple[str, ...], times: int = 2) -> Report:
+    """Run the named tests again on the same tree; those that differ from the report in any run are then `flaky` in it.
+
+    A run that could not be carried out is trouble of its check: an unsure outcome is never taken for a stable one.
+    """
+    made = environment_of(trees, report.tree, home)
+
+    def once_more(check: CheckReport) -> CheckReport:
+        wanted = [case for case in cases if case in check.cases and case not in NO_NODE]
+        if check.kind != "pytest" or check.trouble or not wanted:
+            return check
+        with laid_out(trees, report.tree, home) as root:
+            workspace = Workspace(root=root, environment=made, seconds=plan.seconds)
+            second = run_pytest(workspace, check.check, _arguments(check, wanted))
+        differing = {case for case in wanted if second.cases.get(case) != check.cases[case] or case in second.flaky}
+        flaky = tuple(sorted({*check.flaky, *(() if second.trouble else differing)}))
+        return check.model_copy(update={"flaky": flaky, "trouble": second.trouble})
+
+    for _ in range(times):
+        suites, acceptance = (tuple(map(once_more, checks)) for checks in (report.suites, report.acceptance))
+        report = report.model_copy(update={"suites": suites, "acceptance": acceptance})
+    return report
+
+
+def environment_of(trees: Trees, tree: str, home: Path) -> Environment:
+    """Return the environment of the repository at `tree`, made when it is not there yet."""
+    return _environment(trees, tree, environment.define(*_sources(trees, tree)), home)
+
+
+@cache
+def gate_digest() -> str:
+    """Name what measures and judges: its source files, the versions of its tools, and the sandbox of this machine."""
+    here = Path(__file__).parent
+    sources = {str(file.relative_to(here)): file.read_text(encoding="utf-8") for file in sorted(here.rglob("*.py"))}
+    sources["gate"] = Path(gate.__file__).read_text(encoding="utf-8")
+    versions = {tool: metadata.version(tool) for tool in TOOLS}
+    return digest_of([sources, versions, list(sys.version_info[:3]), sandbox.describe()])
+
+
+def _sources(trees: Trees, tree: str) -> tuple[tuple[str, ...], Callable[[str], bytes]]:
+    paths = tuple(path for path, entry in trees.entries(tree).items() if entry.mode in (FILE, EXECUTABLE))
+    return paths, lambda path: trees.read(tree, path)
+
+
+def _environment(trees: Trees, tree: str, definition: Definition, home: Path) -> Environment:
+    if (made := environment.find(definition, home)) is not None:
+        return made
+    with laid_out(trees, tree, home) as folder:
+        return environment.build(definition, folder, home)
+
+
+def _check(trees: Trees, tree: str, check: str, seconds: int, made: Environment, home: Path) -> CheckReport:
+    with laid_out(trees, tree, home) as root:
+        workspace = Workspace(root=root, environment=made, seconds=seconds)
+        match check:
+            case "tests":
+                return run_pytest(workspace, check)
+            case "lint":
+                return run_ruff(workspace, check)
+            case "types":
+                return run_mypy(workspace, check)
+            case "build":
+                return run_build(workspace, check, home)
+        if check.startswith("pytest ") or check == "pytest":
+            return run_pytest(workspace, check, arguments_of(check))
+        return run_command(workspace, check)
+
+
+def _arguments(check: CheckReport, cases: list[str]) -> tuple[str, ...]:
+    """Name the tests, or run all of the check again when they are too many for a command line."""
+    if len(cases) <= MANY:
+        return tuple(cases)
+    return arguments_of(check.check) if check.check.startswith("pytest ") else ()
+
+
+def _load(kept: Path, tree: str) -> Report | None:
+    """Read a kept report; one that is broken, or about another tree, counts as none."""
+    try:
+        report = Report.model_validate_json(kept.read_bytes())
+    except (OSError, ValidationError):
+        return None
+    return report if report.tree == tree else None
+
+
+def _keep(kept: Path, report: Report) -> None:
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    temporary = kept.with_suffix(f".{os.getpid()}.{threading.get_ident()}.tmp")
+    temporary.write_text(report.model_dump_json(), encoding="utf-8")
+    temporary.replace(kept)

@@ -1,0 +1,148 @@
+"""Lay a tree out on disk for one command, and take it away afterwards."""
+
+import contextlib
+import os
+import secrets
+import shutil
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from tasks.checks.environment import Environment
+from tasks.checks.plain import without_places
+from tasks.checks.sandbox import Command, Ran, run
+
+SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
+SCRATCH = "scratch"
+
+
+class LaysOut(Protocol):
+    """Trees that can be laid out on disk."""
+
+    def lay_out(self, tree: str, folder: Path) -> object:
+        """Write the files of `tree` into the empty `folder`."""
+
+
+class Workspace(NamedTuple):
+    """A tree on disk at `root`, with its environment; `seconds` is the limit of one check."""
+
+    root: Path
+    environment: Environment
+    seconds: int
+
+    @property
+    def scratch(self) -> Path:
+        """The folder beside the tree that holds HOME and TMPDIR of this run alone."""
+        return self.root.parent / SCRATCH
+
+    @property
+    def code(self) -> tuple[Path, ...]:
+        """Where the repository's own modules are imported from."""
+        return (self.root, self.root / "src") if (self.root / "src").is_dir() else (self.root,)
+
+    @property
+    def path(self) -> str:
+        """PATH of a check: the environment, the system, and the folder of node where it is elsewhere."""
+        node = shutil.which("node")
+        folders = [str(self.environment.python.parent), SYSTEM_PATH]
+        if node and str(Path(node).parent) not in SYSTEM_PATH.split(":"):
+            folders.append(str(Path(node).parent))
+        return ":".join(folders)
+
+    def env(self) -> dict[str, str]:
+        """Make the whole environment of a check; nothing is inherited, so no secret of LRA's can be in it."""
+        home, tmp = self.scratch / "home", self.scratch / "tmp"
+        home.mkdir(parents=True, exist_ok=True)
+        tmp.mkdir(exist_ok=True)
+        return {
+            "PATH": self.path,
+            "HOME": str(home),
+            "TMPDIR": str(tmp),
+            "LANG": "C.UTF-8",
+            "PYTHONPATH": ":".join(map(str, self.code)),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONHASHSEED": "0",
+            "NO_COLOR": "1",
+        }
+
+    def run(self, argv: tuple[str, ...], limit: int = 1_000_000, fds: tuple[int, ...] = (), **env: str) -> Ran:
+        """Run `argv` in the tree, without the network; `env` is added to the environment of a check."""
+        return run(
+            Command(
+                argv=argv,
+                cwd=self.root,
+                env={**self.env(), **env},
+                seconds=self.seconds,
+                pass_fds=fds,
+                output_limit=limit,
+            )
+        )
+
+    def plain(self, text: str) -> str:
+        """Free a text of the folders of this machine and of memory addresses."""
+        python = self.environment.python
+        places = {
+            self.root: "",
+            self.scratch / "tmp": "<tmp>",
+            self.scratch / "home": "<home>",
+            self.environment.tools: "<tools>",
+            python.parent.parent: "<environment>",
+            python.resolve().parent.parent: "<python>",
+            Path(__file__).parent: "<lra>",
+        }
+        return without_places(text, places)
+
+    def late(self) -> str:
+        """Say that the time limit was reached, and which setting raises it."""
+        return f"timed out after {self.seconds} s; the setting check_seconds raises the limit"
+
+
+@contextlib.contextmanager
+def laid_out(trees: LaysOut, tree: str, home: Path) -> Iterator[Path]:
+    """Have `tree` on disk in a folder of its own, which is gone afterwards, with all that was left in it."""
+    workspaces = home.absolute() / "workspaces"
+    workspaces.mkdir(parents=True, exist_ok=True)
+    sweep(workspaces)
+    place = workspaces / f"{os.getpid()}-{secrets.token_hex(6)}"
+    root = place / "tree"
+    root.mkdir(parents=True)
+    try:
+        trees.lay_out(tree, root)
+        yield root
+    finally:
+        remove(place)
+
+
+def sweep(workspaces: Path) -> None:
+    """Remove what processes that are gone left behind; a folder of a living process is never touched."""
+    for place in workspaces.iterdir():
+        pid = place.name.partition("-")[0]
+        if pid.isdigit() and not _alive(int(pid)):
+            remove(place)
+
+
+def remove(place: Path) -> None:
+    """Remove a folder, also when a command took away the right to do so."""
+    shutil.rmtree(place, onerror=_once_more)
+
+
+def _once_more(act: Callable[..., object], path: str, _: object) -> None:
+    with contextlib.suppress(OSError):
+        for each in (Path(path).parent, Path(path)):
+            if not each.is_symlink():
+                each.chmod(each.stat().st_mode | stat.S_IRWXU)
+        if Path(path).is_dir() and not Path(path).is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            act(path)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

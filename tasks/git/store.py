@@ -1,0 +1,216 @@
+"""Do it: a private bare clone of the origin, to read from at leisure and to push from in one atomic step."""
+
+import fcntl
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from agents.domain.errors import Misconfigured
+from tasks.git.origin import Origin, git_dir_of
+from tasks.git.plumbing import Git, Outcome, as_user
+from tasks.git.refusals import Moved, refusal, refusal_of_push
+from tasks.git.trees import Trees
+
+__all__ = ["Moved", "Store", "read_ref_files"]
+
+CLONE_SECONDS, TALK_SECONDS = 3600.0, 600.0
+_BRANCHES = "+refs/heads/*:refs/remotes/origin/*"
+_KEPT = "refs/lra/keep"
+# A clean checkout of the pushed branch follows the push; a dirty one refuses it. Git runs this through a shell.
+_RECEIVE = "--receive-pack=git -c receive.denyCurrentBranch=updateInstead receive-pack"
+
+
+class Store:
+    """A bare clone under LRA_HOME; a cache that may be removed at any time. Its branches are what `fetch` last saw.
+
+    The origin is changed by `push` alone, and nothing of it is shared: it may be repacked or removed meanwhile.
+    """
+
+    def __init__(self, origin: Origin, path: Path) -> None:
+        self._origin = origin
+        self.path = path
+        self.trees = Trees(path)
+
+    @classmethod
+    def open(cls, origin: str, home: Path) -> "Store":
+        """Return the store of an origin, cloning it when there is none or only half of one; safe to call at once."""
+        known = Origin.parse(origin)
+        store = cls(known, home.absolute() / "store" / f"{known.key}.git")
+        if not store._is_whole():
+            store.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with store._locked():
+                if not store._is_whole():
+                    store._clone()
+        return store
+
+    @property
+    def origin(self) -> str:
+        """Where the origin is, for people: without a password or token."""
+        return self._origin.shown
+
+    def fetch(self) -> None:
+        """Bring the origin's branches here as they are now, those that are gone too; refs/lra is left alone."""
+        quiet = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
+        with self._locked():
+            self._talk("fetch", "--prune", *quiet, "origin", _BRANCHES)
+
+    def default_branch(self) -> str:
+        """Return the branch the origin's HEAD is on (of a checkout: what is checked out), asking the origin.
+
+        Misconfigured for a detached HEAD and for a repository without a commit.
+        """
+        asked = self._talk("ls-remote", "--symref", "origin", "HEAD").out.decode(errors="surrogateescape")
+        lines = asked.splitlines()
+        names = [line[5:].partition("\t")[0] for line in lines if line.startswith("ref: ") and line.endswith("\tHEAD")]
+        if names and len(lines) > 1:
+            return names[0].removeprefix("refs/heads/")
+        if lines and not names:
+            raise Misconfigured(
+                f"{self.origin} is not on a branch (detached HEAD); check one out, or name the target branch"
+            )
+        raise Misconfigured(f"the present branch of {self.origin} has no commit yet; commit something first")
+
+    def head(self, branch: str) -> str | None:
+        """Return the commit of a branch of the origin as last fetched or pushed, None if there is no such branch."""
+        return self.ref(f"refs/remotes/origin/{branch}")
+
+    def ref(self, name: str) -> str | None:
+        """Return the object of a full ref name of the store itself."""
+        found = self.trees.objects.header(name)
+        return found[0] if found else None
+
+    def commit_of(self, rev: str) -> str:
+        """Return the commit that a person means by `rev`: as in the origin when it is on this machine; brought here."""
+        git_dir = self._origin.git_dir
+        names = (rev,) if git_dir else (f"refs/remotes/origin/{rev}", rev)
+        for name in names:
+            asked = (Git(git_dir) if git_dir else self.trees.git).attempt(
+                "rev-parse", "--quiet", "--verify", "--end-of-options", f"{name}^{{commit}}"
+            )
+            if asked.exit == 0:
+                oid = asked.out.decode().strip()
+                if not self.trees.has(oid):
+                    anything = "--upload-pack=git -c uploadpack.allowAnySHA1InWant=true upload-pack"
+                    self._talk("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", anything, "origin", oid)
+                return oid
+        raise Misconfigured(f"{self.origin} has no revision {rev!r}; name a branch, a tag or a commit")
+
+    def push(self, updates: Mapping[str, str]) -> None:
+        """Move all these refs of the origin to these commits, or none of them; only forwards.
+
+        Moved when somebody else was first, NeedsHuman when a dirty checkout or a hook refuses, TryLater when the origin
+        cannot be reached, Misconfigured when it may not be pushed to. After any of them the origin is as it was.
+        """
+        plain = ("--porcelain", "--atomic", "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no")
+        receive = (_RECEIVE,) if self._origin.folder else ()
+        refspecs = [f"{oid}:{ref}" for ref, oid in updates.items()]
+        with self._locked():
+            done = as_user("push", *plain, *receive, "origin", *refspecs, git_dir=self.path, seconds=TALK_SECONDS)
+        if done.exit != 0:
+            raise refusal_of_push(done, self._origin)
+
+    def checkout_trouble(self, branch: str) -> str | None:
+        """Say in one sentence what in a checkout of this branch would make a later push be refused, None if nothing.
+
+        Only reads, and leaves the index of the checkout as it is.
+        """
+        place = self._checkout_of(branch)
+        if place is None:
+            return None
+        plain = ("--porcelain=v1", "-z", "--untracked-files=no", "--ignore-submodules=all", "--no-renames")
+        quiet = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+        seen = as_user(*quiet, "status", *plain, cwd=place, seconds=TALK_SECONDS)
+        if seen.exit != 0:
+            raise refusal(seen, self._origin)
+        rows = [row for row in seen.out.decode(errors="replace").split("\0") if row]
+        if not rows:
+            return None
+        kind = "staged" if all(row[0] != " " for row in rows) else "uncommitted"
+        names = ", ".join(row[3:] for row in rows[:3]) + (f" and {len(rows) - 3} more" if len(rows) > 3 else "")
+        return f"{place} has {kind} changes in {names}: commit or stash them, or finished work cannot reach {branch}"
+
+    def keep(self, name: str, oid: str) -> None:
+        """Keep an object, and all it needs, from being pruned until `release` of the same name."""
+        self.git("update-ref", f"{_KEPT}/{name}", oid)
+
+    def release(self, name: str) -> None:
+        """Let go of what was kept under a name, if anything was."""
+        self.git("update-ref", "-d", f"{_KEPT}/{name}")
+
+    def git(self, *args: str) -> str:
+        """Run one plumbing command on the store and return its text; GitFailed if it fails."""
+        return self.trees.git.run(*args).decode("utf-8", "surrogateescape")
+
+    def _is_whole(self) -> bool:
+        return git_dir_of(self.path) == self.path
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Let one process at a time change the refs of the store: two fetches at once would fail on git's ref locks."""
+        with self.path.with_suffix(".lock").open("wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def _clone(self) -> None:
+        part = self.path.with_suffix(".part")
+        for rest in (part, self.path):
+            shutil.rmtree(rest, ignore_errors=True)
+        how = "--local" if self._origin.linkable and not self._borrows() else "--no-local"
+        plain = ("--quiet", "--bare", how, "--template=", "--origin=origin", "--config=gc.auto=0")
+        made = as_user("clone", *plain, "--", self._origin.address, str(part), seconds=CLONE_SECONDS)
+        if made.exit != 0:
+            raise refusal(made, self._origin)
+        clone = Git(part)
+        if clone.run("rev-parse", "--show-object-format").strip() != b"sha1":
+            shutil.rmtree(part)
+            raise Misconfigured(
+                f"{self.origin} names its objects by sha256, which LRA does not read; use a sha1 repository"
+            )
+        # The branches of the clone itself would only grow old: what the origin has is under refs/remotes/origin.
+        heads = clone.run("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads").splitlines()
+        moves = (row.split(b" ", 1) for row in heads)
+        rows = (b"create refs/remotes/origin/%s %s\ndelete %s\n" % (ref[11:], oid, ref) for oid, ref in moves)
+        clone.run("update-ref", "--stdin", stdin=b"".join(rows))
+        clone.run("config", "remote.origin.fetch", _BRANCHES)
+        part.rename(self.path)
+
+    def _borrows(self) -> bool:
+        """Say whether the origin's objects are partly in another repository: a linked clone would need that one too."""
+        git_dir = self._origin.git_dir
+        return git_dir is None or (git_dir / "objects/info/alternates").exists()
+
+    def _checkout_of(self, branch: str) -> Path | None:
+        git_dir = self._origin.git_dir
+        if git_dir is None:
+            return None
+        listed = Git(git_dir).run("worktree", "list", "--porcelain", "-z").decode("utf-8", "surrogateescape")
+        for record in listed.split("\0\0"):
+            fields = record.split("\0")
+            if (
+                f"branch refs/heads/{branch}" in fields
+                and (place := Path(fields[0].removeprefix("worktree "))).is_dir()
+            ):
+                return place
+        return None
+
+    def _talk(self, *args: str) -> Outcome:
+        done = as_user(*args, git_dir=self.path, seconds=TALK_SECONDS)
+        if done.exit != 0:
+            raise refusal(done, self._origin)
+        return done
+
+
+def read_ref_files(source: "Store | str | Path", ref: str, paths: Iterable[str]) -> dict[str, bytes | None]:
+    """Return files of a full ref (refs/heads/...), None for what is not there, with one git process and no clone.
+
+    An origin on this machine is read itself, as it is now; for any other, give its Store, read as last fetched.
+    """
+    wanted = list(paths)
+    origin = source._origin if isinstance(source, Store) else Origin.parse(str(source))
+    git_dir = origin.git_dir
+    if git_dir is None and isinstance(source, Store):
+        git_dir, ref = source.path, ref.replace("refs/heads/", "refs/remotes/origin/", 1)
+    if git_dir is None:
+        raise Misconfigured(f"{origin.shown} is not on this machine; open its store first")
+    return dict(zip(wanted, Git(git_dir).blobs(f"{ref}:{path}" for path in wanted), strict=True))

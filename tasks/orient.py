@@ -1,0 +1,63 @@
+"""Do it, durably: look at the base before anyone is paid: what it holds, what fails already, what can be shown."""
+
+from prefect import task
+
+from agents.briefing import Material
+from agents.domain.errors import Misconfigured
+from agents.domain.gate import Report
+from agents.domain.protect import matches
+from tasks.checks.measure import measure
+from tasks.cycle import Cycle
+from tasks.journal import Data
+from tasks.policies import STAGE
+from tasks.redact import is_secret
+
+
+@task(name="orient", **STAGE)
+def orient(cycle: Cycle) -> Data:
+    """Return the material for the briefing, and why no check can ever show this item to be done (or "")."""
+    report = base_report(cycle, cycle.pin.base_tree)
+    return {
+        "schema_version": 1,
+        "material": _material(cycle, report).model_dump(mode="json"),
+        "known_failures": list(known_failures(report)),
+        "unverifiable": _unverifiable(report),
+    }
+
+
+def base_report(cycle: Cycle, tree: str) -> Report:
+    """Measure a base (once per tree); when a check cannot even be carried out there, the operator must act first."""
+    report = measure(cycle.trees, tree, cycle.plan, cycle.held.home)
+    if report.trouble:
+        raise Misconfigured(
+            f"the checks cannot be carried out on {cycle.mission.target} as it is: {'; '.join(report.trouble)}. "
+            "No model was called. Mend it, or change the mission's checks, and run the same command again."
+        )
+    return report
+
+
+def known_failures(report: Report) -> tuple[str, ...]:
+    """Name the cases that fail on this tree: the baseline, which may stay and may not grow."""
+    return tuple(
+        case for check in report.suites for case, outcome in check.cases.items() if outcome in ("failed", "error")
+    )
+
+
+def _unverifiable(report: Report) -> str:
+    if not report.acceptance:
+        return "the item has no check: add one that fails now and passes when it is done"
+    if all(check.green for check in report.acceptance):
+        return "its checks are green already on the base, so they cannot show that it gets done"
+    return ""
+
+
+def _material(cycle: Cycle, report: Report) -> Material:
+    paths = tuple(sorted(cycle.trees.entries(cycle.pin.base_tree)))
+    named = [word.split("::")[0] for check in cycle.item.checks for word in check.split()]
+    shown = [path for path in paths if path in named or matches(path, cycle.item.files)]
+    texts = {path: _text(cycle, path) for path in shown if not is_secret(path)}
+    return Material(listing=paths, texts=texts, known_failures=known_failures(report))
+
+
+def _text(cycle: Cycle, path: str) -> str:
+    return cycle.redact(cycle.trees.read(cycle.pin.base_tree, path).decode("utf-8", "replace").replace("\r\n", "\n"))

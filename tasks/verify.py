@@ -1,0 +1,34 @@
+"""Do it, durably: measure base and candidate, and let the gate decide; a verdict is made once per tree."""
+
+import time
+
+from prefect import task
+
+from agents.domain.events import Key
+from agents.domain.gate import Verdict
+from agents.domain.value import digest_of
+from tasks.cycle import Cycle
+from tasks.gate import Contract, decide
+from tasks.journal import Data, step
+from tasks.policies import STAGE
+
+
+@task(name="verify", **STAGE)
+def verify(cycle: Cycle, tree: str) -> Data:
+    """Return the gate's verdict on the candidate tree against the cycle's base."""
+    return verdict_on(cycle, cycle.pin.base_tree, tree).model_dump(mode="json")
+
+
+def verdict_on(cycle: Cycle, base_tree: str, tree: str) -> Verdict:
+    """Judge one tree against one base as a journaled step."""
+    contract = Contract(cycle.plan, cycle.mission.protect, cycle.item.may_edit)
+    inputs = digest_of([base_tree, tree, contract.plan.model_dump(mode="json"), contract.protect, contract.grants])
+
+    def run() -> Data:
+        started = time.perf_counter()
+        verdict = decide(cycle.trees, base_tree, tree, contract, cycle.held.home)
+        seconds = round(time.perf_counter() - started, 3)
+        return {"verdict": verdict.model_dump(mode="json"), "digest": verdict.digest(), "seconds": seconds}
+
+    done = step(cycle.journal, Key("verify", f"verify/{base_tree[:12]}/{tree[:12]}", inputs), run)
+    return Verdict.model_validate(done["verdict"])
