@@ -67,7 +67,7 @@ def refuse(path: str, place: Place, reason: str) -> NoReturn:
 def nearest(word: str, known: Sequence[str]) -> str:
     """Suggest the known word that was probably meant, else list them all."""
     close = get_close_matches(word, known, 1)
-    return f"did you mean {close[0]!r}?" if close else f"it must be one of {', '.join(known)}"
+    return f"did you mean {str(close[0])!r}?" if close else f"it must be one of {', '.join(known)}"
 
 
 def refuse_bad_needs(needs: Mapping[str, Sequence[tuple[Place, str]]], places: Mapping[str, Place], path: str) -> None:

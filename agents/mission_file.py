@@ -17,7 +17,7 @@ BULLET = re.compile(r"\s+(?:[-*+]|\d+[.)])\s+(?P<text>.*)")
 KEY = re.compile(r"(?P<key>[\w-]+):(?:\s+(?P<value>.*))?$")
 NAMED = re.compile(r"(?P<id>[A-Za-z0-9][A-Za-z0-9._-]{0,63}):(?:\s+(?P<text>.*))?$")
 FENCE = re.compile(r"\s*(?P<run>`{3,}|~{3,})(?P<rest>[^`]*)$")
-LISTED = re.compile(r"`([^`]*)`|([^,]+)")
+LISTED = re.compile(r"\s*`([^`]*)`\s*(?=,|$)|([^,]+)")
 KEYS = ("check", "files", "needs", "priority", "may_edit")
 
 

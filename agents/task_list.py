@@ -45,19 +45,27 @@ def parse_tasks(text: str, path: str) -> MissionDraft:
 
 
 def _named(tasks: list[dict[str, Any]], path: str) -> dict[str, tuple[str, dict[str, Any]]]:
+    places = [f"tasks[{number}]" for number in range(len(tasks))]
+    for place, task in zip(places, tasks, strict=True):
+        _refuse_odd(task, place, path)
+    written = [_name(task.get("id"), place, path) for place, task in zip(places, tasks, strict=True)]
     named: dict[str, tuple[str, dict[str, Any]]] = {}
-    for number, task in enumerate(tasks):
-        place = f"tasks[{number}]"
-        for key in task:
-            if key not in FIELDS:
-                refuse(path, place, f"there is no field {key!r}; {nearest(key, FIELDS)}")
-        if not (_text(task, "title", place, path) or _text(task, "description", place, path)):
-            refuse(path, place, "a task needs a title or a description")
-        name = _name(task.get("id"), place, path) or unique(slug(_description(task)) or "item", named)
+    for place, task, given in zip(places, tasks, written, strict=True):
+        name = given or unique(slug(_description(task)) or "item", {*written, *named})
         if name in named:
             refuse(path, place, f"the id {name!r} is already used by {named[name][0]}")
         named[name] = place, task
     return named
+
+
+def _refuse_odd(task: dict[str, Any], place: str, path: str) -> None:
+    for key, value in task.items():
+        if key not in FIELDS:
+            refuse(path, place, f"there is no field {key!r}; {nearest(key, FIELDS)}")
+        if key not in ("id", "depends_on") and not isinstance(value, str | None):
+            refuse(path, place, f"{key} must be text, not {value!r}")
+    if not (_text(task, "title") or _text(task, "description")):
+        refuse(path, place, "a task needs a title or a description")
 
 
 def _name(value: Any, place: str, path: str) -> str:
@@ -68,15 +76,12 @@ def _name(value: Any, place: str, path: str) -> str:
     return slug(str(value), 64) if not str(value).replace("-", "").replace("_", "").isalnum() else str(value)
 
 
-def _text(task: dict[str, Any], key: str, place: str, path: str) -> str:
-    value = task.get(key)
-    if value is not None and not isinstance(value, str):
-        refuse(path, place, f"{key} must be text, not {value!r}")
-    return (value or "").strip()
+def _text(task: dict[str, Any], key: str) -> str:
+    return (task.get(key) or "").strip()
 
 
 def _is_closed(task: dict[str, Any], place: str, path: str) -> bool:
-    status = _text(task, "status", place, path).lower()
+    status = _text(task, "status").lower()
     if status and status not in OPEN + CLOSED:
         refuse(path, place, f"there is no status {status!r}; {nearest(status, OPEN + CLOSED)}")
     return status in CLOSED
@@ -90,12 +95,11 @@ def _needs(task: dict[str, Any], place: str, path: str) -> list[str]:
 
 
 def _description(task: dict[str, Any]) -> str:
-    return "\n".join(part.strip() for key in ("title", "description", "notes") if (part := task.get(key)))
+    return "\n".join(part for key in ("title", "description", "notes") if (part := _text(task, key)))
 
 
 def _item(name: str, task: dict[str, Any], needs: list[str], place: str, path: str) -> Item:
-    priority = _text(task, "priority", place, path).lower() or "normal"
+    priority = _text(task, "priority").lower() or "normal"
     if priority not in PRIORITIES:
         refuse(path, place, f"there is no priority {priority!r}; {nearest(priority, tuple(PRIORITIES))}")
-    _text(task, "notes", place, path)
     return Item(id=name, description=_description(task), needs=tuple(needs), priority=PRIORITIES[priority])

@@ -75,22 +75,23 @@ def ingest(home: Path, wait_s: float = 60.0) -> Ingested:
     """Bring all journals under `home` into the warehouse up to their last whole row, and publish a snapshot of it.
 
     Afterwards each row is in exactly once, however often this ran or was killed. Broken journals are reported, not
-    raised. A warehouse that cannot be used is rebuilt. Busy after `wait_s` seconds of somebody else's ingest.
+    raised. A warehouse that cannot be used is rebuilt. Busy after `wait_s` seconds of somebody else's ingest;
+    Misconfigured when the folder cannot be written.
     """
     metrics = home / "metrics"
-    metrics.mkdir(parents=True, exist_ok=True)
-    with _only_writer(metrics / "ingest.lock", wait_s):
-        try:
+    try:
+        metrics.mkdir(parents=True, exist_ok=True)
+        with _only_writer(metrics / "ingest.lock", wait_s):
+            try:
+                return _ingest(home)
+            except duckdb.Error as error:
+                if "Could not set lock" in str(error):
+                    raise Busy(f"{metrics}/warehouse.duckdb is open elsewhere; read snapshot.duckdb instead") from None
+            for name in ("warehouse.duckdb", "warehouse.duckdb.wal"):
+                (metrics / name).unlink(missing_ok=True)
             return _ingest(home)
-        except duckdb.Error as error:
-            if "Could not set lock" in str(error):
-                raise Busy(f"{metrics / 'warehouse.duckdb'} is open elsewhere; read snapshot.duckdb instead") from None
-        for name in ("warehouse.duckdb", "warehouse.duckdb.wal"):
-            (metrics / name).unlink(missing_ok=True)
-        try:
-            return _ingest(home)
-        except duckdb.Error as error:
-            raise Misconfigured(f"the warehouse cannot be made in {metrics}: {error}") from None
+    except (duckdb.Error, OSError) as error:
+        raise Misconfigured(f"the warehouse cannot be written in {metrics}: {error}") from None
 
 
 def query(home: Path, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
@@ -128,7 +129,7 @@ def _only_writer(path: Path, wait_s: float) -> Iterator[None]:
 
 def _ingest(home: Path) -> Ingested:
     metrics = home / "metrics"
-    files = sorted((home / "journals").glob("*/" + "[0-9]" * 6 + "*.jsonl"))
+    files = sorted(file for file in (home / "journals").glob("*/*.jsonl") if file.stem.isdecimal())
     broken: list[Broken] = []
     read = new = 0
     with duckdb.connect(str(metrics / "warehouse.duckdb"), config=OFFLINE) as db:

@@ -24,7 +24,9 @@ def judged(
     store.fetch()
     trees = store.trees
     base_tree = trees.tree_of(store.commit_of(base))
-    tree = trees.snapshot(base_tree, Path(origin)) if candidate == WORKTREE else trees.tree_of(store.commit_of(candidate))
+    tree = (
+        trees.snapshot(base_tree, Path(origin)) if candidate == WORKTREE else trees.tree_of(store.commit_of(candidate))
+    )
     suites = checks or detect(trees.entries(base_tree), lambda path: trees.read(base_tree, path))
     plan = Plan(suites=suites, acceptance=accept, seconds=round(settings.check_seconds))
     verdict = decide(trees, base_tree, tree, Contract(plan, PROTECTED, grants), settings.home)

@@ -101,6 +101,7 @@ def launch_prefect(settings: Settings) -> server.Server | None:
     """Point Prefect at its server, and start the local one in the background when no other is configured."""
     os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
     os.environ.setdefault("PREFECT_LOCAL_STORAGE_PATH", str(settings.home / "results"))
+    os.environ.setdefault("PREFECT_LOGGING_EXTRA_LOGGERS", "lra")
     os.environ.update(server.QUIET)
     if settings.prefect_api_url:
         os.environ["PREFECT_API_URL"] = settings.prefect_api_url

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from agents.domain.checklist import Item
 from agents.domain.cycle import Knobs, Pin
+from agents.domain.errors import Misconfigured
 from agents.domain.mission import Mission
 from agents.lead_engineer import ROLE
 from agents.models.model import Model
@@ -12,7 +13,6 @@ from tasks.checks.measure import Plan
 from tasks.git.record import Event
 from tasks.git.trees import Trees
 from tasks.hold import Held
-from tasks.journal import Journal
 from tasks.redact import Redactor
 
 
@@ -38,10 +38,7 @@ class Cycle:
         self.trees: Trees = held.store.trees
         self.plan = Plan(suites=self.mission.checks, acceptance=self.item.checks, seconds=means.check_seconds)
         self.redact = Redactor(self.trees, pin.base_tree)
-        self.journal = Journal(
-            held.journals / f"{pin.cycle:06d}.jsonl",
-            {"mission": self.mission.id, "root": held.record.root, "pin": pin.model_dump(mode="json")},
-        )
+        self.journal = held.journal(pin)
 
 
 def begin(held: Held, item: str, means: Means) -> Pin:
@@ -50,7 +47,8 @@ def begin(held: Held, item: str, means: Means) -> Pin:
     target = state.mission.target
     held.store.fetch()
     base = held.store.head(target)
-    assert base is not None, "the target was there when the mission started"
+    if base is None:
+        raise Misconfigured(f"{held.store.origin} has no branch {target!r} any more, which the mission merges into")
     model = means.model
     tools = means.moves == "tools" or (means.moves == "auto" and model.calls_tools())
     number = state.standing.cycles + 1

@@ -10,11 +10,13 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from agents.domain.checklist import Checklist
-from agents.domain.errors import Busy, Misconfigured
+from agents.domain.cycle import Pin
+from agents.domain.errors import Busy, Misconfigured, NeedsHuman
 from agents.domain.mission import Mission
 from agents.domain.state import State
 from tasks.git.record import Event, Record
 from tasks.git.store import Store
+from tasks.journal import Journal
 
 
 class Held:
@@ -31,10 +33,17 @@ class Held:
         """The mission as the record has it now."""
         return self.record.state
 
-    @property
-    def journals(self) -> Path:
-        """The folder of this mission's journals."""
-        return self.home / "journals" / self.key
+    def has_journal(self, pin: Pin) -> bool:
+        """Say whether this home has the journal of a cycle."""
+        return self._path(pin).exists()
+
+    def journal(self, pin: Pin) -> Journal:
+        """Open the journal of a cycle, starting it when this home has none."""
+        first = {"mission": self.state.mission.id, "root": self.record.root, "pin": pin.model_dump(mode="json")}
+        return Journal(self._path(pin), first)
+
+    def _path(self, pin: Pin) -> Path:
+        return self.home / "journals" / self.key / f"{pin.cycle:06d}.jsonl"
 
 
 @contextmanager
@@ -53,10 +62,29 @@ def holding(home: Path, origin: str, mission: str, draft: tuple[Mission, Checkli
                 raise Misconfigured(
                     f"{origin} has no mission {mission!r}; give the path of a mission file to start one"
                 )
+            _assert_clean(store, draft[0].target)
             record.start(*draft)
+        _assert_clean(store, record.state.mission.target)
         state = record.state.held_by(f"{platform.node()}, process {os.getpid()}")
         record.append(Event("epoch", f"run {state.standing.epoch} takes the mission"), state)
-        yield Held(home, store, record)
+        held = Held(home, store, record)
+        _close_last_journal(held)
+        yield held
+
+
+def _close_last_journal(held: Held) -> None:
+    """Write the last row of the latest finished cycle, if a crash came between the push and that row."""
+    standing = held.state.standing
+    result = held.record.cycle(standing.cycles - (standing.open is not None)) if standing.cycles else None
+    if result is not None and held.has_journal(result.pin):
+        journal = held.journal(result.pin)
+        journal.end({"result": result.model_dump(mode="json")})
+        journal.close()
+
+
+def _assert_clean(store: Store, target: str) -> None:
+    if (trouble := store.checkout_trouble(target)) is not None:
+        raise NeedsHuman(f"{trouble}. Nothing was started; uncommitted work is never part of a mission.")
 
 
 def assert_free(home: Path, origin: str, mission: str) -> None:

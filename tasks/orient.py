@@ -1,5 +1,7 @@
 """Do it, durably: look at the base before anyone is paid: what it holds, what fails already, what can be shown."""
 
+from collections.abc import Iterator
+
 from prefect import task
 
 from agents.briefing import Material
@@ -15,12 +17,12 @@ from tasks.redact import is_secret
 
 @task(name="orient", **STAGE)
 def orient(cycle: Cycle) -> Data:
-    """Return the material for the briefing, and why no check can ever show this item to be done (or "")."""
+    """Return the material for the briefing, remarks for people, and why no check can show the item done (or "")."""
     report = base_report(cycle, cycle.pin.base_tree)
     return {
         "schema_version": 1,
         "material": _material(cycle, report).model_dump(mode="json"),
-        "known_failures": list(known_failures(report)),
+        "remarks": list(_remarks(report)),
         "unverifiable": _unverifiable(report),
     }
 
@@ -34,6 +36,20 @@ def base_report(cycle: Cycle, tree: str) -> Report:
             "No model was called. Mend it, or change the mission's checks, and run the same command again."
         )
     return report
+
+
+def _remarks(report: Report) -> Iterator[str]:
+    """Say what a human should know about the base: what fails there already, and which checks say nothing yet."""
+    if failing := known_failures(report):
+        shown = ", ".join(failing[:5]) + (f" and {len(failing) - 5} more" if len(failing) > 5 else "")
+        yield f"fails on the base already, and may stay so: {shown}"
+    for check in report.suites:
+        if check.flaky:
+            yield f"unstable on the base, so it decides nothing: {', '.join(check.flaky[:5])}"
+        if check.kind == "pytest" and not check.cases:
+            yield f"{check.check}: no test was found on the base, so it shows nothing yet"
+    if not report.suites:
+        yield "no check of the whole repository is configured: only the item's own checks decide"
 
 
 def known_failures(report: Report) -> tuple[str, ...]:

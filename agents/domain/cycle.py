@@ -23,8 +23,9 @@ class Knobs(Value):
 class Pin(Value):
     """The inputs of a cycle, fixed by a record commit before its first step; from here it is a function of them.
 
-    `base` is the commit of the target that the work starts from, `base_tree` its tree. `previous` is
-    the cycle of the attempt before, `calls_before` counts earlier model calls for the item by role. `wire` is how moves travel: written as text, or as API tool calls.
+    `base` is the commit of the target that the work starts from, `base_tree` its tree. `previous` is the cycle of the
+    attempt before, `calls_before` counts earlier model calls for the item by role. `wire` is how moves travel: written
+    as text, or as API tool calls.
     """
 
     cycle: int
@@ -47,7 +48,7 @@ class Proposal(Value):
     """What the Lead Engineer leaves: a tree, a claim, and how the attempt ended."""
 
     tree: str
-    ending: Literal["submitted", "gave_up", "out_of_calls", "unparseable"]
+    ending: Literal["submitted", "gave_up", "out_of_calls", "unparseable", "unverified"]
     summary: str
     calls: int
 

@@ -8,15 +8,15 @@ from agents.domain.moves import Hunk
 
 _BOM = b"\xef\xbb\xbf"
 _SHOWN_LINES, _SHOWN_PLACES = 30, 10
-_COMPARED_LINES, _COMPARED_LETTERS = 5_000, 160
+_COMPARED_LINES, _COMPARED_LETTERS, _LIKE = 30, 160, 0.5
 
 
 def apply_hunks(original: bytes, hunks: tuple[Hunk, ...], path: str) -> bytes:
     """Return the file with every hunk applied in order, each to what the one before it left.
 
-    A search text must stand in the file exactly once; otherwise the edit is refused whole with AskAgain, which says which
-    hunk, why, and shows the closest text. What no hunk changes keeps every byte: line endings, encoding, BOM, and whether
-    the file ends with a newline.
+    A search text must stand in the file exactly once; otherwise the edit is refused whole with AskAgain, which says
+    which hunk, why, and shows the closest text. What no hunk changes keeps every byte: line endings, encoding, BOM,
+    and whether the file ends with a newline.
     """
     if not hunks:
         raise AskAgain(f"the edit of {path} has no SEARCH/REPLACE block; write at least one")
@@ -35,8 +35,8 @@ def apply_hunks(original: bytes, hunks: tuple[Hunk, ...], path: str) -> bytes:
 def text_to_bytes(text: str, original: bytes | None) -> bytes:
     """Return the content of a whole-file write: it ends with exactly one newline, unless it is empty.
 
-    A file that is replaced keeps its byte order mark, and CRLF where most of its lines had it. AskAgain for text that no
-    UTF-8 file can hold.
+    A file that is replaced keeps its byte order mark, and CRLF where most of its lines had it. AskAgain for text that
+    no UTF-8 file can hold.
     """
     ending, mark = "\n", b""
     if original is not None:
@@ -91,24 +91,22 @@ def _place_of(text: str, search: str, name: str) -> tuple[int, int]:
     lines = ", ".join(str(text.count("\n", 0, place) + 1) for place in places[:_SHOWN_PLACES])
     more = "" if len(places) <= _SHOWN_PLACES else " and more"
     raise AskAgain(
-        f"{name}: the SEARCH text was found {len(places)} times (lines {lines}{more}); add lines around it until only one "
-        "place is meant. Nothing was changed"
+        f"{name}: the SEARCH text was found {len(places)} times (lines {lines}{more}); add lines around it until only "
+        "one place is meant. Nothing was changed"
     )
 
 
 def _with_endings(old: str, new: str, ending: str) -> str:
     """Give the new text the line endings of what it replaces; a line that stays keeps its own."""
-    before, after = old.splitlines(keepends=True), new.split("\n")
-    kinds = {"\r\n" if line.endswith("\r\n") else "\n" for line in before if line.endswith("\n")}
+    before, after = old.split("\n"), new.split("\n")
+    kinds = {"\r\n" if line.endswith("\r") else "\n" for line in before[:-1]}
     if len(kinds) < 2:
         return new.replace("\n", kinds.pop() if kinds else ending)
-    fresh = [line + ending for line in after[:-1]] + [after[-1]]
-    plain = [line.rstrip("\r\n") for line in before]
-    for tag, first, last, to, _ in difflib.SequenceMatcher(None, plain, after).get_opcodes():
-        if tag == "equal":
-            for step in range(last - first):
-                if to + step < len(after) - 1:
-                    fresh[to + step] = before[first + step]
+    plain = [line.removesuffix("\r") for line in before[:-1]] + before[-1:]
+    fresh = [line + ending for line in after[:-1]] + after[-1:]
+    for first, to, size in difflib.SequenceMatcher(None, plain, after).get_matching_blocks():
+        for step in range(min(size, len(before) - 1 - first, len(after) - 1 - to)):
+            fresh[to + step] = before[first + step] + "\n"
     return "".join(fresh)
 
 
@@ -154,13 +152,28 @@ def _likeliest(lines: list[str], wanted: list[str]) -> int | None:
             if score > best:
                 best, place = score, start
         return _aligned(lines, wanted, place)
-    first = max(wanted, key=lambda line: len(line.strip())).strip()[:_COMPARED_LETTERS]
-    known = {
-        line.strip()[:_COMPARED_LETTERS]: number for number, line in reversed(list(enumerate(lines))) if line.strip()
-    }
-    close = difflib.get_close_matches(first, list(known)[-_COMPARED_LINES:], 1, 0.5)
-    offset = next(n for n, line in enumerate(wanted) if line.strip()[:_COMPARED_LETTERS] == first)
-    return max(0, known[close[0]] - offset) if close else None
+    offset = max(range(len(wanted)), key=lambda number: len(wanted[number].strip()))
+    number = _most_like(wanted[offset].strip(), lines)
+    return None if number is None else max(0, number - offset)
+
+
+def _most_like(line: str, lines: list[str]) -> int | None:
+    """Return the line most like one: by the letter triples they share first, which is quick, then by difflib for a few."""
+    wanted = _triples(line)
+    shared = [len(wanted & _triples(other.strip())) for other in lines]
+    few = sorted(range(len(lines)), key=lambda number: -shared[number])[:_COMPARED_LINES]
+    matcher = difflib.SequenceMatcher(b=line[:_COMPARED_LETTERS], autojunk=False)
+    likeness = {}
+    for number in few:
+        matcher.set_seq1(lines[number].strip()[:_COMPARED_LETTERS])
+        likeness[number] = matcher.ratio()
+    best = max(few, key=lambda number: likeness[number])
+    return best if likeness[best] >= _LIKE else None
+
+
+def _triples(line: str) -> set[str]:
+    short = line[:_COMPARED_LETTERS]
+    return {short[at : at + 3] for at in range(len(short) - 2)}
 
 
 def _aligned(lines: list[str], wanted: list[str], place: int) -> int:

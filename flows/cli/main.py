@@ -29,7 +29,7 @@ VERBS = {
     "version": Verb("about", "Say which LRA this is."),
     "config": Verb("about", "Show every setting, its value and its source."),
     "doctor": Verb("about", "Check whether each part works here, and how to mend it."),
-    "demo": Verb("run", "Do the main job on an example: no cost, key or network."),
+    "demo": Verb("demo", "Do the main job on an example: no cost, key or network."),
     "init": Verb("init", "Look at a repository, write MISSION.md and lra.toml."),
     "run": Verb("run", "Start or resume a mission, and work on it."),
     "missions": Verb("look", "List the missions of a repository."),

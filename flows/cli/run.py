@@ -5,7 +5,10 @@ from typing import Any
 
 import click
 
+from agents.domain.state import State
 from flows.cli.console import Answer, Exit, progress
+from flows.outcome import Outcome
+from tasks.git.reading import Shelf
 
 EXITS = {
     "verified": Exit.DONE,
@@ -54,15 +57,15 @@ def run(
 def follow(repo: str, mission: str, cycles: int | None, hours: float | None, flags: dict[str, Any]) -> Answer:
     """Run a mission to the end of its slice under Prefect, show it on stderr meanwhile, and say what came of it."""
     from flows.cli.watching import shown
-    from flows.outcome import Outcome, summary, told
     from flows.settings import read
     from flows.wiring import find_mission, launch_prefect
-    from tasks.git.reading import Shelf
     from tasks.hold import assert_free
     from tasks.server import wait_until_healthy
 
     wanted = find_mission(repo, mission)
     settings = read(Path(wanted.origin), flags)
+    if (over := _finished(wanted.origin, wanted.id, settings.home)) is not None:
+        return over
     assert_free(settings.home, wanted.origin, wanted.id)
     local = launch_prefect(settings)
     if local is not None:
@@ -72,5 +75,22 @@ def follow(repo: str, mission: str, cycles: int | None, hours: float | None, fla
         from flows.mission import run_mission
 
         outcome = Outcome.model_validate(run_mission(repo, mission, cycles, hours, flags))
-    state = Shelf(wanted.origin, settings.home).state(wanted.id)
+    return _answer(Shelf(wanted.origin, settings.home).state(wanted.id), outcome)
+
+
+def _finished(origin: str, mission: str, home: Path) -> Answer | None:
+    """Return the answer of a mission that has nothing left to do: it needs no run, no server and no model."""
+    from flows.outcome import standing_of
+
+    shelf = Shelf(origin, home)
+    if mission not in shelf.missions():
+        return None
+    state = shelf.state(mission)
+    outcome = standing_of(state)
+    return _answer(state, outcome) if outcome.status == "verified" else None
+
+
+def _answer(state: State, outcome: Outcome) -> Answer:
+    from flows.outcome import summary, told
+
     return Answer(summary(state, outcome), told(state, outcome), EXITS[outcome.status])

@@ -1,9 +1,10 @@
 """When a mission runs: item, step, tokens, cost and the age of the last event, for whoever is looking."""
 
+import logging
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 from agents.domain.budget import Spend
 from agents.domain.errors import LraError
 from agents.domain.state import State
-from flows.cli.console import Answer, progress
+from flows.cli.console import Answer
 from flows.outcome import standing_of, summary, told
 from tasks.git.reading import Shelf
 from tasks.journal import tally
@@ -58,40 +59,58 @@ def line(state: State, journals: Path) -> str:
 
 @contextmanager
 def shown(home: Path, origin: str, mission: str) -> Iterator[None]:
-    """Keep people on a terminal informed while the block runs; in a pipe, say only what begins and what ended."""
-    over = threading.Event()
-    target = _on_terminal if sys.stderr.isatty() else _in_pipe
-    watcher = threading.Thread(target=target, args=(Shelf(origin, home), mission, home, over), daemon=True)
-    watcher.start()
+    """While the block runs, say on stderr what LRA logs; on a terminal with a line below it that tells what goes on now."""
+    log = logging.getLogger("lra")
+    log.setLevel(logging.INFO)
+    if sys.stderr.isatty():
+        with _live(Shelf(origin, home), mission, home) as handler, _heard(log, handler):
+            yield
+    else:
+        with _heard(log, logging.StreamHandler(sys.stderr)):
+            yield
+
+
+@contextmanager
+def _heard(log: logging.Logger, handler: logging.Handler) -> Iterator[None]:
+    log.addHandler(handler)
     try:
         yield
     finally:
-        over.set()
-        watcher.join()
+        log.removeHandler(handler)
 
 
-def _on_terminal(shelf: Shelf, mission: str, home: Path, over: threading.Event) -> None:
+@contextmanager
+def _live(shelf: Shelf, mission: str, home: Path) -> Iterator[logging.Handler]:
     from rich.console import Console
     from rich.live import Live
 
+    over = threading.Event()
     with Live(console=Console(stderr=True, markup=False), auto_refresh=False, transient=True) as live:
-        while not over.wait(EVERY_SECONDS):
-            if (state := _state(shelf, mission)) is not None:
-                live.update(line(state, _journals(shelf, mission, home)), refresh=True)
+
+        def refresh() -> None:
+            while not over.wait(EVERY_SECONDS):
+                if (state := _state(shelf, mission)) is not None:
+                    live.update(line(state, _journals(shelf, mission, home)), refresh=True)
+
+        watcher = threading.Thread(target=refresh, daemon=True)
+        watcher.start()
+        try:
+            yield _Above(live.console.print)
+        finally:
+            over.set()
+            watcher.join()
 
 
-def _in_pipe(shelf: Shelf, mission: str, home: Path, over: threading.Event) -> None:
-    last = ""
-    while True:
-        ended = over.wait(EVERY_SECONDS)
-        state = _state(shelf, mission)
-        pin = state.standing.open if state else None
-        now = f"cycle {pin.cycle}: {pin.item}, attempt {pin.attempt}" if pin else ""
-        if now and now != last:
-            progress(now)
-        last = now
-        if ended:
-            return
+class _Above(logging.Handler):
+    """Prints records above a live line."""
+
+    def __init__(self, show: Callable[[str], None]) -> None:
+        super().__init__()
+        self._show = show
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show one record."""
+        self._show(self.format(record))
 
 
 def _state(shelf: Shelf, mission: str) -> State | None:

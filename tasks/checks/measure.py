@@ -67,7 +67,7 @@ def remeasure(trees: Trees, report: Report, plan: Plan, home: Path, cases: tuple
     made = environment_of(trees, report.tree, home)
 
     def once_more(check: CheckReport) -> CheckReport:
-        wanted = [case for case in cases if case in check.cases and case not in NO_NODE]
+        wanted = [case for case in cases if case in check.cases and case not in (*NO_NODE, *check.flaky)]
         if check.kind != "pytest" or check.trouble or not wanted:
             return check
         with laid_out(trees, report.tree, home) as root:

@@ -27,7 +27,7 @@ def run_mypy(workspace: Workspace, check: str) -> CheckReport:
     targets = () if named else _packages(workspace.root)
     if not targets and not named:
         return CheckReport(check=check, kind="mypy", trouble="mypy found nothing to check: set `files` for it")
-    sources = str(workspace.root / "src") if "mypy_path" not in settings and len(workspace.code) > 1 else ""
+    sources = str(workspace.root / "src") if "mypy_path" not in settings and (workspace.root / "src").is_dir() else ""
     ran = workspace.run(_argv(workspace, targets), limit=LIMIT, MYPYPATH=sources, PYTHONPATH="")
     if ran.timed_out:
         return CheckReport(check=check, kind="mypy", trouble=workspace.late(), seconds=ran.seconds)

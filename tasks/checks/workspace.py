@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from tasks.checks.environment import Environment
+from tasks.checks.identity import introduce
 from tasks.checks.plain import without_places
 from tasks.checks.sandbox import Command, Ran, run
 
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 SCRATCH = "scratch"
+IDENTITY = "identity"
 
 
 class LaysOut(Protocol):
@@ -38,14 +40,15 @@ class Workspace(NamedTuple):
 
     @property
     def code(self) -> tuple[Path, ...]:
-        """Where the repository's own modules are imported from."""
-        return (self.root, self.root / "src") if (self.root / "src").is_dir() else (self.root,)
+        """Where the repository's own modules are imported from, and where its metadata is found."""
+        sources = (self.root, self.root / "src") if (self.root / "src").is_dir() else (self.root,)
+        return (*sources, self.scratch / IDENTITY)
 
     @property
     def path(self) -> str:
-        """PATH of a check: the environment, the system, and the folder of node where it is elsewhere."""
+        """PATH of a check: the repository's scripts, the environment, the system, and where node is if elsewhere."""
         node = shutil.which("node")
-        folders = [str(self.environment.python.parent), SYSTEM_PATH]
+        folders = [str(self.scratch / IDENTITY / "bin"), str(self.environment.python.parent), SYSTEM_PATH]
         if node and str(Path(node).parent) not in SYSTEM_PATH.split(":"):
             folders.append(str(Path(node).parent))
         return ":".join(folders)
@@ -55,6 +58,7 @@ class Workspace(NamedTuple):
         home, tmp = self.scratch / "home", self.scratch / "tmp"
         home.mkdir(parents=True, exist_ok=True)
         tmp.mkdir(exist_ok=True)
+        introduce(self.root, self.environment.python, self.scratch / IDENTITY)
         return {
             "PATH": self.path,
             "HOME": str(home),
@@ -86,6 +90,7 @@ class Workspace(NamedTuple):
             self.root: "",
             self.scratch / "tmp": "<tmp>",
             self.scratch / "home": "<home>",
+            self.scratch / IDENTITY: "<identity>",
             self.environment.tools: "<tools>",
             python.parent.parent: "<environment>",
             python.resolve().parent.parent: "<python>",

@@ -45,9 +45,9 @@ class Objects:
 
         reader = git.Git(str(self.git_dir))
         # GitPython adds to the process environment and cannot take away: what would bend it is set to our own.
-        objects = str(self.git_dir / "objects")
-        bent = {"GIT_OBJECT_DIRECTORY": objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES": "", "GIT_NAMESPACE": ""}
-        reader.update_environment(**Git(self.git_dir).environment() | bent)
+        ours = {"GIT_COMMON_DIR": str(self.git_dir), "GIT_OBJECT_DIRECTORY": str(self.git_dir / "objects")}
+        none = dict.fromkeys(("GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_CONFIG_PARAMETERS"), "")
+        reader.update_environment(**Git(self.git_dir).environment() | ours | none)
         return reader
 
     def header(self, name: str) -> tuple[str, str] | None:

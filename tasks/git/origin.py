@@ -32,7 +32,7 @@ class Origin(NamedTuple):
         path = Path(text).expanduser()
         if not path.exists() and _SSH.match(text) and not text.startswith("-"):
             return cls(text, None, False)
-        folder = _top_of(path.resolve())
+        folder = _top_of(path.resolve()) if path.exists() else None
         if folder is None:
             missing = (
                 "does not exist" if not path.exists() else "is not a git repository; run `git init` in it and commit"

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 from pydantic import ValidationError
@@ -49,7 +50,7 @@ class Record:
             raise BrokenRecord(f"{self._branch} does not exist in {self.store.origin}")
         return self._state
 
-    @property
+    @cached_property
     def root(self) -> str:
         """The first commit of the record: names this mission on every machine."""
         assert self.head is not None

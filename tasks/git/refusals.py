@@ -14,6 +14,7 @@ _BEHIND = frozenset(
         "lock ref",
         "failed to update ref",
         "incorrect old value",
+        "atomic transaction failed",
     }
 )
 _IN_THE_WAY = frozenset({"Working directory has", "Could not update working tree", "Up-to-date check failed"})
@@ -69,6 +70,8 @@ def refusal_of_push(push: Outcome, origin: Origin) -> LraError:
         return NeedsHuman(f"a hook of {origin.shown} refused the push{told or ' and said nothing'}. Nothing was moved")
     if "permission denied" in push.err.lower():
         return refusal(push, origin)
+    if ".lock': File exists" in push.err:
+        return TryLater(f"another git process is at work in {origin.shown}, or one crashed there{told}")
     if not reasons or all(_is_any(_BEHIND, reason) for reason in reasons):
         return Moved(f"{origin.shown} moved meanwhile ({', '.join(map(_inner, reasons)) or 'atomic push failed'})")
     return NeedsHuman(f"{origin.shown} refused the push: {'; '.join(map(_inner, reasons))}{told}. Nothing was moved")
@@ -104,5 +107,7 @@ def _inner(reason: str) -> str:
 
 
 def _words_of_origin(err: str) -> str:
-    said = [line.removeprefix("remote:").strip() for line in err.splitlines() if line.startswith("remote:")]
+    """Return what the other side said: through the protocol, or, on this machine, on the same stderr."""
+    lines = [line.strip() for line in err.splitlines() if line.startswith(("remote:", "error:", "fatal:"))]
+    said = [line.removeprefix("remote:").strip() for line in lines if "failed to push some refs" not in line]
     return f": {shown(' / '.join(filter(None, said)))[:1000]}" if any(said) else ""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from agents.domain.errors import Misconfigured
+from agents.domain.errors import Misconfigured, NeedsHuman
 from tasks.git.origin import Origin, git_dir_of
 from tasks.git.plumbing import Git, Outcome, as_user
 from tasks.git.refusals import Moved, refusal, refusal_of_push
@@ -108,6 +108,7 @@ class Store:
         with self._locked():
             done = as_user("push", *plain, *receive, "origin", *refspecs, git_dir=self.path, seconds=TALK_SECONDS)
         if done.exit != 0:
+            self._refuse_half_updated(done, updates)
             raise refusal_of_push(done, self._origin)
 
     def checkout_trouble(self, branch: str) -> str | None:
@@ -179,6 +180,20 @@ class Store:
         """Say whether the origin's objects are partly in another repository: a linked clone would need that one too."""
         git_dir = self._origin.git_dir
         return git_dir is None or (git_dir / "objects/info/alternates").exists()
+
+    def _refuse_half_updated(self, done: Outcome, updates: Mapping[str, str]) -> None:
+        """Say how to undo what git itself leaves: it updates a checkout first, and may then fail to move the ref."""
+        if b"atomic transaction failed" not in done.out:
+            return
+        for ref, oid in updates.items():
+            branch = ref.removeprefix("refs/heads/")
+            if self.checkout_trouble(branch) is not None:
+                place = self._checkout_of(branch)
+                raise NeedsHuman(
+                    f"{self.origin} changed in the moment of the push: {place} shows the new files, but {branch} did not "
+                    f"move. There, run `git read-tree -m -u {oid} HEAD`, which undoes this and keeps changes of your own; "
+                    "then run again"
+                )
 
     def _checkout_of(self, branch: str) -> Path | None:
         git_dir = self._origin.git_dir

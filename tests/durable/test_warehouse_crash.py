@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import duckdb
 import pytest
@@ -38,13 +37,13 @@ def test_ingests_that_are_killed_anywhere_leave_every_row_in_exactly_once(tmp_pa
     started = time.perf_counter()
     subprocess.run([*INGEST, str(tmp_path)], check=True)
     whole = time.perf_counter() - started
-    for round_ in range(1, 13):
+    for round_ in range(1, 9):
         write(tmp_path, 1000 + 500 * round_, cycle=round_)
         write(tmp_path, 3000, cycle=20 + round_)
         with subprocess.Popen([*INGEST, str(tmp_path)]) as ingesting:
             time.sleep(random.uniform(0.2, 1.0) * whole)
             ingesting.send_signal(signal.SIGKILL)
-    expected = sum(1000 + 500 * n for n in range(1, 13)) + 8 * 1000 + 12 * 3000
+    expected = sum(1000 + 500 * n for n in range(1, 9)) + 12 * 1000 + 8 * 3000
     assert count(tmp_path) == expected
     repeated = "SELECT event FROM events GROUP BY ALL HAVING count(*) > 1"
     assert query(tmp_path, repeated)[1] == []
@@ -86,6 +85,17 @@ def test_a_warehouse_that_is_gone_or_damaged_is_rebuilt(tmp_path, damage):
         file.write_bytes(damage)
     assert ingest(tmp_path).rows_new == 3
     assert query(tmp_path, "SELECT count(*) FROM events")[1] == [(3,)]
+
+
+def test_a_flipped_byte_in_what_a_killed_ingest_left_is_rebuilt(tmp_path):
+    write(tmp_path, 50)
+    die = "import os, sys, pathlib, analytics.warehouse as w; w._publish = lambda *_: os._exit(9);"
+    subprocess.run([sys.executable, "-c", die + "w.ingest(pathlib.Path(sys.argv[1]))", str(tmp_path)])
+    log = tmp_path / "metrics" / "warehouse.duckdb.wal"
+    content = bytearray(log.read_bytes())
+    content[len(content) // 2] ^= 0x40
+    log.write_bytes(content)
+    assert ingest(tmp_path).rows_new == 50
 
 
 def test_a_warehouse_of_another_version_is_rebuilt(tmp_path):
@@ -130,11 +140,17 @@ def test_a_warehouse_that_somebody_opened_is_left_alone(tmp_path):
         other.communicate("\n")
 
 
+def test_a_folder_that_cannot_be_written_is_told_to_the_operator(tmp_path):
+    (tmp_path / "metrics").write_text("a file stands where the folder belongs")
+    with pytest.raises(Misconfigured, match="cannot be written"):
+        ingest(tmp_path)
+
+
 def test_a_hundred_thousand_rows_take_seconds(tmp_path):
     for cycle in range(1, 51):
         write(tmp_path, 2000, cycle)
-    started = time.perf_counter()
+    started = time.process_time()
     done = ingest(tmp_path)
-    seconds = time.perf_counter() - started
+    seconds = time.process_time() - started
     assert done.rows_new == 100_000
-    assert done.rows_new / seconds > 10_000, "about 55,000 rows a second on two idle cores; a busy machine is slower"
+    assert done.rows_new / seconds > 15_000, "rows in a second of processor time, which other programs do not use up"

@@ -52,7 +52,7 @@ PYPROJECT = '[project]\nname = "x"\nversion = "1"\n'
         ({"pyproject.toml": PYPROJECT + 'dependencies = ["a>1"]'}, "pyproject", ("a>1",)),
         ({"pyproject.toml": PYPROJECT + '[dependency-groups]\ntest = ["b"]\ndev = [{include-group = "test"}, "c"]'},
          "pyproject", ("b", "c")),
-        ({"pyproject.toml": PYPROJECT + '[project.optional-dependencies]\ntest = ["d"]\ndev = ["X[test]", "e"]\ngpu = ["f"]'},
+        ({"pyproject.toml": PYPROJECT + '[project.optional-dependencies]\ntest=["d"]\ndev=["X[test]","e"]\ngpu=["f"]'},
          "pyproject", ("d", "e")),
         ({"pyproject.toml": PYPROJECT, "uv.lock": ""}, "uv", ()),
         ({"requirements.txt": "a", "requirements-dev.txt": "b", "requirements-docs.txt": "c"}, "requirements", ()),
@@ -76,13 +76,13 @@ def test_another_requirement_is_another_environment() -> None:
 
 
 def test_groups_that_include_each_other_are_refused() -> None:
-    with pytest.raises(Misconfigured, match="test -> dev -> test|dev -> test -> dev"):
-        groups = 'test = [{include-group = "dev"}]\ndev = [{include-group = "test"}]'
+    groups = 'test = [{include-group = "dev"}]\ndev = [{include-group = "test"}]'
+    with pytest.raises(Misconfigured, match="dev -> test -> dev"):
         defined({"pyproject.toml": f"[dependency-groups]\n{groups}"})
 
 
 def test_a_python_that_is_not_there_is_the_operators_matter() -> None:
-    with pytest.raises(Misconfigured, match="requires Python >=3.99"):
+    with pytest.raises(Misconfigured, match=r"requires Python >=3\.99"):
         defined({"pyproject.toml": PYPROJECT + 'requires-python = ">=3.99"'})
 
 

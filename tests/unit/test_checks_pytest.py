@@ -208,6 +208,17 @@ def test_a_child_process_sees_the_repository_and_pytest(check: Check) -> None:
     assert check({"src/pack/__init__.py": "", "test_a.py": code}).details == ""
 
 
+def test_the_repository_is_found_under_its_own_name(check: Check) -> None:
+    project = '[project]\nname = "my-pack"\nversion = "1.2"\n[project.scripts]\nmy-tool = "pack:main"\n'
+    code = """
+        import importlib.metadata, subprocess
+        def test_a(): assert importlib.metadata.version("my-pack") == "1.2"
+        def test_b(): assert subprocess.run(["my-tool", "a b"]).returncode == 2
+        """
+    pack = "import sys\ndef main(): return len(sys.argv)"
+    assert check({"pyproject.toml": project, "src/pack.py": pack, "test_a.py": code}).details == ""
+
+
 def test_a_module_of_the_repository_cannot_stand_in_for_pytest(check: Check) -> None:
     report = check(
         {"pytest.py": "raise SystemExit(0)", "_pytest/__init__.py": "", "test_a.py": "def test_a(): assert 0"}

@@ -24,14 +24,16 @@ def test_the_files_are_there_and_then_gone(trees: Trees, tmp_path: Path) -> None
     assert list((tmp_path / "home" / "workspaces").iterdir()) == []
 
 
-def test_they_are_gone_after_an_error_and_when_read_only(trees: Trees, tmp_path: Path) -> None:
-    with (
-        pytest.raises(KeyboardInterrupt),
-        laid_out(trees, trees.from_files({"a/b.txt": b"x"}), tmp_path / "home") as root,
-    ):
+def interrupted(trees: Trees, home: Path) -> None:
+    with laid_out(trees, trees.from_files({"a/b.txt": b"x"}), home) as root:
         (root / "a" / "b.txt").chmod(0)
         (root / "a").chmod(0)
         raise KeyboardInterrupt
+
+
+def test_they_are_gone_after_an_interruption_and_when_read_only(trees: Trees, tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        interrupted(trees, tmp_path / "home")
     assert list((tmp_path / "home" / "workspaces").iterdir()) == []
 
 

@@ -72,6 +72,7 @@ def test_what_is_in_stays_in_once_when_it_is_ingested_twice(tmp_path):
 
 
 def test_nothing_to_ingest_makes_empty_tables(tmp_path):
+    write(tmp_path, pin()).rename(tmp_path / "journals" / "clock-0a1b2c3d" / "000001-moved-away.jsonl")
     assert ingest(tmp_path).files == 0
     assert query(tmp_path, "SELECT * FROM cost_per_verified_item")[1] == []
 
