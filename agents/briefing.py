@@ -20,7 +20,7 @@ class Material(Value):
 
 
 def brief(mission: Mission, item: Item, material: Material, previous: CycleResult | None, limit: int) -> str:
-    """Return the opening text of an attempt: mission, item, the last attempt, and up to `limit` characters of material."""
+    """Return the opening text of an attempt: mission, item, the last attempt, and `limit` characters of material."""
     return fill(
         "briefing",
         title=mission.title,

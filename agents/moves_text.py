@@ -47,7 +47,7 @@ def parse(text: str) -> tuple[Move, ...]:
     if not moves:
         raise AskAgain(
             "Your reply holds no move. Write a move on a line of its own, outside of a code fence, for example\n"
-            "FILE: path/of/file.py\nfollowed by a fenced block with the whole file, or READ: path, CHECK, SUBMIT: summary."
+            "FILE: path/of/file.py\nand then a fenced block with the whole file, or READ: path, CHECK, SUBMIT: summary."
         )
     return tuple(moves)
 

@@ -74,9 +74,8 @@ class Flaw(Exception):
 def ingest(home: Path, wait_s: float = 60.0) -> Ingested:
     """Bring all journals under `home` into the warehouse up to their last whole row, and publish a snapshot of it.
 
-    Afterwards each row is in exactly once, however often this ran or was killed. Broken journals are reported, not
-    raised. A warehouse that cannot be used is rebuilt. Busy after `wait_s` seconds of somebody else's ingest;
-    Misconfigured when the folder cannot be written.
+    Afterwards each row is in exactly once, however often this ran or was killed. Broken journals are reported, a
+    warehouse that cannot be used is rebuilt. Busy after `wait_s` of another ingest; Misconfigured without a place.
     """
     metrics = home / "metrics"
     try:

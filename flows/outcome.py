@@ -62,7 +62,6 @@ def summary(state: State, outcome: Outcome) -> dict[str, Any]:
 
 def told(state: State, outcome: Outcome) -> str:
     """Return the same for people."""
-    spend = state.standing.spend
     marks = {Status.DONE: "done", Status.BLOCKED: "BLOCKED", Status.IN_PROGRESS: "working"}
     lines = [
         f"{state.mission.title}  ({state.mission.id}): {outcome.status}" + (f", {outcome.why}" if outcome.why else "")
@@ -81,13 +80,11 @@ def cost_of(state: State) -> str:
     calls = [f"{count} {word}" for word, count in (("live", spend.live), ("recorded", spend.recorded)) if count]
     if spend.scripted:
         calls.append(f"{spend.scripted} scripted (scripted, not a model)")
-    money = (
-        "unpriced"
-        if spend.usd is None
-        else f"${spend.usd:.6f}" + (f", {spend.unpriced} unpriced" if spend.unpriced else "")
-    )
+    partly = f", {spend.unpriced} calls unpriced" if spend.unpriced else ""
+    money = "unpriced" if spend.usd is None else f"${spend.usd:.6f}{partly}"
     maybe = f", {spend.possibly_billed} possibly billed in a crash" if spend.possibly_billed else ""
     return (
         f"cycles {state.standing.cycles}; model calls {', '.join(calls) or 'none'}{maybe}; "
-        f"tokens {spend.usage.prompt} in, {spend.usage.completion} out; cost {money if spend.live else '$0, no live call'}"
+        f"tokens {spend.usage.prompt} in, {spend.usage.completion} out; "
+        f"cost {money if spend.live else '$0, no live call'}"
     )

@@ -17,7 +17,7 @@ from tasks.redact import Redactor
 
 
 class Means(NamedTuple):
-    """What a run brings to every cycle: the model, the variant with its knobs, how moves travel, and the check limit."""
+    """What a run brings to every cycle: model, variant and knobs, how moves travel, and the limit of a check."""
 
     model: Model
     variant: str

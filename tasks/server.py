@@ -1,4 +1,4 @@
-"""Do it, durably: one lasting Prefect server for this home, started once, detached, and used again by later commands."""
+"""Do it, durably: one lasting Prefect server for this home, started once, detached, used by later commands."""
 
 import json
 import os

@@ -7,7 +7,7 @@ from agents.domain.events import Reply, Row
 
 
 class Tally:
-    """Counts rows as they come: spend, finished steps, calls by role, the models and sources that replied, the latest row.
+    """Counts rows as they come: spend, finished steps, calls by role, models and sources, the latest row.
 
     A model call whose intent has no result of its own was in flight at a crash: it counts at its worst case.
     """

@@ -158,7 +158,7 @@ def _likeliest(lines: list[str], wanted: list[str]) -> int | None:
 
 
 def _most_like(line: str, lines: list[str]) -> int | None:
-    """Return the line most like one: by the letter triples they share first, which is quick, then by difflib for a few."""
+    """Return the line most like one: quickly by the letter triples they share, then by difflib among the best."""
     wanted = _triples(line)
     shared = [len(wanted & _triples(other.strip())) for other in lines]
     few = sorted(range(len(lines)), key=lambda number: -shared[number])[:_COMPARED_LINES]

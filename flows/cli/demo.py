@@ -117,12 +117,13 @@ def _told(data: dict[str, Any]) -> str:
     cost = "unpriced" if was["cost_usd"] is None else f"${was['cost_usd']:.6f}"
     return "\n".join(
         (
-            "This was a recording: the replies of the model were captured earlier; checks, merges and record are of now.",
-            f"  when recorded  {was['model']}, {was['calls']} calls, {was['tokens']} tokens, {was['model_seconds']} s, {cost}",
+            "This was a recording: the model's replies were captured earlier; checks, merges and record are of now.",
+            f"  when recorded  {was['model']}: {was['calls']} calls, {was['tokens']} tokens, "
+            f"{was['model_seconds']} s, {cost}",
             f"  the work       git -C {data['repository']} log --graph main",
             f"  the record     lra status {data['mission']} --repo {data['repository']}",
             f"  a transcript   lra show {data['mission']} 1 --repo {data['repository']}",
             f"  Prefect UI     {data['prefect_ui']}",
-            f"  the metrics    lra metrics sql 'SELECT * FROM spend'  ({data['metrics']})",
+            "  the metrics    lra metrics sql 'FROM spend'",
         )
     )

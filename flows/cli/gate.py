@@ -28,7 +28,8 @@ def verify(
 
     report = judged(origin_of(repo), base, candidate, checks, accept, grant)
     lines = [
-        f"{report['decision']}: {report['candidate_tree'][:12]} against {report['base_tree'][:12]} ({report['sandbox']})"
+        f"{report['decision']}: {report['candidate_tree'][:12]} against {report['base_tree'][:12]}, "
+        f"sandbox: {report['sandbox']}"
     ]
     lines += [f"  turned green: {check}" for check in report["fail_to_pass"]]
     lines += [f"  {reason['kind']}: {reason['message']}" for reason in report["reasons"]]

@@ -1,13 +1,15 @@
-"""When does anyone look? `lra missions`, `status`, `log`, `show` and `watch`: from the record, at any time, holding nothing."""
+"""When does anyone look? `lra missions`, `status`, `log`, `show`, `watch`: from the record, at any time."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from agents.domain.errors import Misconfigured
 from flows.cli.console import Answer, table
-from flows.origin import origin_of
-from tasks.git.reading import Shelf
+
+if TYPE_CHECKING:  # a usage error must not wait for it
+    from tasks.git.reading import Shelf
 
 here = click.option("--repo", default=".", help="The repository: a path or a URL. Default: here.")
 
@@ -102,14 +104,16 @@ def watch(mission: str | None, repo: str, once: bool) -> Answer:
     return follow(shelf, _meant(shelf, mission), read(Path(shelf.origin)).home, once)
 
 
-def _shelf(repo: str) -> Shelf:
+def _shelf(repo: str) -> "Shelf":
+    from flows.origin import origin_of
     from flows.settings import read
+    from tasks.git.reading import Shelf
 
     origin = origin_of(repo)
     return Shelf(origin, read(Path(origin)).home if "://" in origin else Path())
 
 
-def _meant(shelf: Shelf, mission: str | None) -> str:
+def _meant(shelf: "Shelf", mission: str | None) -> str:
     if mission is not None and not mission.endswith(".md"):
         return mission
     if mission is not None:

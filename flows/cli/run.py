@@ -1,14 +1,15 @@
 """When does work begin? `lra run` and `lra demo`: start or resume a mission and follow it."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from agents.domain.state import State
 from flows.cli.console import Answer, Exit, progress
-from flows.outcome import Outcome
-from tasks.git.reading import Shelf
+
+if TYPE_CHECKING:  # a usage error must not wait for these
+    from agents.domain.state import State
+    from flows.outcome import Outcome
 
 EXITS = {
     "verified": Exit.DONE,
@@ -57,8 +58,10 @@ def run(
 def follow(repo: str, mission: str, cycles: int | None, hours: float | None, flags: dict[str, Any]) -> Answer:
     """Run a mission to the end of its slice under Prefect, show it on stderr meanwhile, and say what came of it."""
     from flows.cli.watching import shown
+    from flows.outcome import Outcome
     from flows.settings import read
-    from flows.wiring import find_mission, launch_prefect
+    from flows.wiring import choose_model, find_mission, launch_prefect
+    from tasks.git.reading import Shelf
     from tasks.hold import assert_free
     from tasks.server import wait_until_healthy
 
@@ -67,6 +70,7 @@ def follow(repo: str, mission: str, cycles: int | None, hours: float | None, fla
     if (over := _finished(wanted.origin, wanted.id, settings.home)) is not None:
         return over
     assert_free(settings.home, wanted.origin, wanted.id)
+    choose_model(settings)  # refused before anything starts; and a live one loads while the server does
     local = launch_prefect(settings)
     if local is not None:
         wait_until_healthy(local, settings.home)
@@ -81,6 +85,7 @@ def follow(repo: str, mission: str, cycles: int | None, hours: float | None, fla
 def _finished(origin: str, mission: str, home: Path) -> Answer | None:
     """Return the answer of a mission that has nothing left to do: it needs no run, no server and no model."""
     from flows.outcome import standing_of
+    from tasks.git.reading import Shelf
 
     shelf = Shelf(origin, home)
     if mission not in shelf.missions():
@@ -90,7 +95,7 @@ def _finished(origin: str, mission: str, home: Path) -> Answer | None:
     return _answer(state, outcome) if outcome.status == "verified" else None
 
 
-def _answer(state: State, outcome: Outcome) -> Answer:
+def _answer(state: "State", outcome: "Outcome") -> Answer:
     from flows.outcome import summary, told
 
     return Answer(summary(state, outcome), told(state, outcome), EXITS[outcome.status])

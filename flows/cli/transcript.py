@@ -10,7 +10,7 @@ from tasks.journal import read
 
 
 def transcript(result: CycleResult | None, journal: Path) -> tuple[dict[str, Any], str]:
-    """Return a cycle as data and as text; either half may be missing: an open cycle, or a journal on another machine."""
+    """Return a cycle as data and text; either half may be missing: it is open, or the journal is elsewhere."""
     rows = read(journal)[0] if journal.exists() else ()
     data = {
         "result": result.model_dump(mode="json") if result else None,
@@ -42,7 +42,8 @@ def _row(row: Row) -> Iterator[str]:
                 yield f"\n--- {message['role']}, to the model"
                 yield message["content"]
         case "result", "think":
-            yield f"\n--- {data['model']} ({data['source']}), {data['seconds']:.1f} s, {data['usage']['completion']} tokens"
+            said = f"{data['seconds']:.1f} s, {data['usage']['completion']} tokens"
+            yield f"\n--- {data['model']} ({data['source']}), {said}"
             yield data["text"]
         case "result", "act":
             move = {key: value for key, value in data["move"].items() if value not in (None, "")}

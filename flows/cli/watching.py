@@ -59,7 +59,7 @@ def line(state: State, journals: Path) -> str:
 
 @contextmanager
 def shown(home: Path, origin: str, mission: str) -> Iterator[None]:
-    """While the block runs, say on stderr what LRA logs; on a terminal with a line below it that tells what goes on now."""
+    """While the block runs, say on stderr what LRA logs; on a terminal with a live line below."""
     log = logging.getLogger("lra")
     log.setLevel(logging.INFO)
     if sys.stderr.isatty():

@@ -60,7 +60,8 @@ def arguments_of(check: str) -> tuple[str, ...]:
 
 
 def _files(arguments: tuple[str, ...]) -> list[str]:
-    return [word.partition("::")[0] for word in arguments if "::" in word or word.endswith(".py")]
+    words = [word for word in arguments if not word.startswith("-")]
+    return [word.partition("::")[0] for word in words if "::" in word or word.endswith(".py")]
 
 
 def _argv(workspace: Workspace, descriptor: int, arguments: tuple[str, ...]) -> tuple[str, ...]:
@@ -171,7 +172,9 @@ def _combined(events: list[Event]) -> tuple[dict[str, Outcome], tuple[str, ...],
             stories[event["id"] or "."] = event["text"]
         elif event["event"] == "skipped":
             cases[event["id"]] = "skipped"
-    for case, parts in phases.items():
+    # Workers that share the tests report in any order, and then none tells what was collected.
+    in_order = any(event["event"] == "collected" for event in events)
+    for case, parts in phases.items() if in_order else sorted(phases.items()):
         cases[case] = _outcome(parts)
         if text := "\n".join(part["text"] for part in parts if part["text"]):
             stories[case] = text

@@ -1,5 +1,7 @@
 """Read what a repository requires, from its files alone and without running any of it."""
 
+import configparser
+import hashlib
 import posixpath
 import re
 import tomllib
@@ -16,7 +18,7 @@ Kind = Literal["uv", "requirements", "pyproject", "plain"]
 Read = Callable[[str], bytes]
 
 REQUIREMENTS = re.compile(r"(dev|test|tests)?[-_]?requirements([-_.](dev|test|tests|testing))?\.txt")
-INCLUDE = re.compile(r"^\s*(?:-r|-c|--requirement|--constraint)[ =]\s*(\S+)", re.MULTILINE)
+INCLUDE = re.compile(r"^\s*(?:(?:-r|-c|--requirement|--constraint)[ =]?\s*)?([^\s;#]+)", re.MULTILINE)
 ITSELF = re.compile(r"^\s*(?:(?:-e|--editable)[ =]?\s*)?\.(?:\[[^\]]*\])?\s*(?:#.*)?$")
 FOR_TESTS = ("dev", "test", "tests")
 
@@ -46,7 +48,7 @@ def needs_of(paths: frozenset[str], read: Read) -> Needs:
     if "uv.lock" in paths and project:
         content = digest_of([read("uv.lock").decode("utf-8", "replace"), _tables(data)])
         return Needs(kind="uv", python=python, options=_options(data), content=content)
-    wanted = _wanted(data)
+    wanted = _wanted(data) or (_from_setup_cfg(read("setup.cfg")) if "setup.cfg" in paths else ())
     if files:
         texts = _with_includes(files, paths, read)
         itself = tuple(path for path, text in texts.items() if any(map(ITSELF.match, text.splitlines())))
@@ -130,12 +132,29 @@ def _spelled_out(line: str, itself: str, extras: dict[str, list[str]], above: tu
     ]
 
 
+def _from_setup_cfg(content: bytes) -> tuple[str, ...]:
+    """List what a static setup.cfg requires; what setup.py says is known only by running it, and so is not asked."""
+    parser = configparser.RawConfigParser()
+    try:
+        parser.read_string(content.decode("utf-8"))
+    except (configparser.Error, UnicodeDecodeError):
+        return ()
+    texts = [parser.get("options", "install_requires", fallback="")]
+    texts += [parser.get("options.extras_require", name, fallback="") for name in FOR_TESTS]
+    lines = (line.strip() for text in texts for line in text.splitlines())
+    return tuple(line for line in lines if line and not line.startswith(("#", "file:")))
+
+
 def _with_includes(files: tuple[str, ...], paths: frozenset[str], read: Read) -> dict[str, str]:
+    """Read the files and every file of the repository that they name: more requirements as text, others as a digest."""
     texts: dict[str, str] = {}
     ahead = list(files)
     while ahead:
         path = ahead.pop()
         if path in texts or path not in paths:
+            continue
+        if not path.endswith(".txt"):
+            texts[path] = hashlib.sha256(read(path)).hexdigest()
             continue
         texts[path] = read(path).decode("utf-8", "replace")
         folder = posixpath.dirname(path)

@@ -35,9 +35,9 @@ PROOF = """
 import os, socket, sys
 assert os.getpid() == 2, "other processes are in sight"
 own = socket.create_server(("127.0.0.1", 0))
-socket.create_connection(own.getsockname(), timeout=1)
+socket.create_connection(own.getsockname(), timeout=20)
 try:
-    socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=1)
+    socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=20)
 except OSError:
     sys.exit(0)
 sys.exit("the host's loopback answers")

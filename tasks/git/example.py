@@ -9,7 +9,7 @@ from tasks.git.trees import Trees
 
 
 def make_repository(folder: Path, files: Mapping[str, bytes], message: str) -> None:
-    """Make `folder` a checkout of `main` whose one commit holds exactly `files`; refused when there is anything there."""
+    """Make `folder` a checkout of `main` whose one commit holds exactly `files`; it must be empty or absent."""
     if folder.exists() and any(folder.iterdir()):
         raise Misconfigured(f"{folder} is not empty")
     folder.mkdir(parents=True, exist_ok=True)

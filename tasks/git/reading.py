@@ -42,7 +42,7 @@ class Shelf:
         return tuple(ref.removeprefix(f"{self._prefix}lra/").removesuffix("/record") for ref in refs)
 
     def state(self, mission: str) -> State:
-        """Return a mission as its record has it now; Misconfigured, naming those there are, when it was never started."""
+        """Return a mission as its record has it now; Misconfigured, naming those there are, when there is none."""
         names = (SPEC, CHECKLIST, STANDING)
         texts = dict(zip(names, self.git.blobs(f"{self._ref(mission)}:{name}" for name in names), strict=True))
         if texts[SPEC] is None:

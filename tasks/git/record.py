@@ -142,15 +142,16 @@ class Record:
                 raise BrokenRecord(self._tampered(commit, "LRA did not write it"))
         if seen and (not lines or lines[-1].split("|")[1] != seen):
             raise BrokenRecord(
-                f"{self._branch} of {self.store.origin} was rewound or rewritten: {seen[:12]} is no longer in it. To put it "
-                f"back: git -C {self.store.path} push {self.store.origin} +{seen}:{self.ref}"
+                f"{self._branch} of {self.store.origin} was rewound or rewritten: {seen[:12]} is no longer in it. "
+                f"To put it back: git -C {self.store.path} push {self.store.origin} +{seen}:{self.ref}"
             )
 
     def _refuse_if_deleted(self) -> None:
         if (seen := self._last_seen()) is not None:
             raise BrokenRecord(
                 f"{self._branch} was deleted from {self.store.origin}. To put it back: git -C {self.store.path} push "
-                f"{self.store.origin} {seen}:{self.ref}. To start anew: git -C {self.store.path} update-ref -d {self._seen}"
+                f"{self.store.origin} {seen}:{self.ref}. To start anew: git -C {self.store.path} "
+                f"update-ref -d {self._seen}"
             )
 
     def _check_evidence(self, state: State) -> None:
@@ -161,14 +162,14 @@ class Record:
             text = self._git("show", "-s", "--format=%B", commit) if self.store.trees.has(commit) else ""
             if (_trailer(text, "LRA-Item"), _trailer(text, "LRA-Verdict")) != (item.id, item.evidence.verdict):
                 raise BrokenRecord(
-                    f"the record says item {item.id} is done by commit {commit[:12]}, but that commit does not say so. "
+                    f"the record says item {item.id} is done by commit {commit[:12]}, which does not say so. "
                     f"Look at `git log {self._branch}`; the last sound commit can be pushed back with --force."
                 )
 
     def _tampered(self, commit: str, what: str) -> str:
         return (
-            f"{self._branch} of {self.store.origin} was changed by something else than LRA: commit {commit[:12]}: {what}. "
-            f"Look at it with `git show {commit[:12]}`; push the last sound commit back with "
+            f"{self._branch} of {self.store.origin} was changed by something else than LRA: commit {commit[:12]}: "
+            f"{what}. Look at it with `git show {commit[:12]}`; push the last sound commit back with "
             f"`git push --force {self.store.origin} {commit[:12]}~1:{self.ref}`."
         )
 

@@ -190,9 +190,9 @@ class Store:
             if self.checkout_trouble(branch) is not None:
                 place = self._checkout_of(branch)
                 raise NeedsHuman(
-                    f"{self.origin} changed in the moment of the push: {place} shows the new files, but {branch} did not "
-                    f"move. There, run `git read-tree -m -u {oid} HEAD`, which undoes this and keeps changes of your own; "
-                    "then run again"
+                    f"{self.origin} changed in the moment of the push: {place} shows the new files, but {branch} did "
+                    f"not move. There, run `git read-tree -m -u {oid} HEAD`, which undoes this and keeps changes of "
+                    "your own; then run again"
                 )
 
     def _checkout_of(self, branch: str) -> Path | None:

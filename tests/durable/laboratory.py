@@ -49,7 +49,7 @@ class World:
             **os.environ,
             "LRA_HOME": str(self.home),
             "LRA_API_KEY": "caller",
-            "LRA_TEST_DEATHS": str(self.deaths),
+            "DEATHS": str(self.deaths),
             "PREFECT_API_URL": api,
             "PREFECT_HOME": str(folder / "prefect"),
             "PYTHONPATH": str(ROOT),

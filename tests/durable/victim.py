@@ -1,4 +1,4 @@
-"""`lra`, which dies by SIGKILL at the first point of LRA_TEST_DEATHS that it has not died at before.
+"""`lra`, which dies by SIGKILL at the first point of DEATHS that it has not died at before.
 
 The file holds `*`, or the names of points, one a line; points where it died are written to the same name with `.done`.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 from tasks.git.record import Record
 from tasks.journal import Journal
 
-PLAN = Path(os.environ["LRA_TEST_DEATHS"])
+PLAN = Path(os.environ["DEATHS"])
 DONE = PLAN.with_suffix(".done")
 
 

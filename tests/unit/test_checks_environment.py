@@ -56,6 +56,8 @@ PYPROJECT = '[project]\nname = "x"\nversion = "1"\n'
          "pyproject", ("d", "e")),
         ({"pyproject.toml": PYPROJECT, "uv.lock": ""}, "uv", ()),
         ({"requirements.txt": "a", "requirements-dev.txt": "b", "requirements-docs.txt": "c"}, "requirements", ()),
+        ({"setup.cfg": "[options]\ninstall_requires =\n    a>1\n    # b\n[options.extras_require]\ntest = c\n"},
+         "pyproject", ("a>1", "c")),
         ({"requirements.txt": "-e .\n", "pyproject.toml": PYPROJECT + 'dependencies = ["a"]'}, "requirements", ("a",)),
     ],
 )  # fmt: skip
@@ -70,9 +72,10 @@ def test_an_unrelated_edit_keeps_the_environment() -> None:
     assert one.name == other.name
 
 
-def test_another_requirement_is_another_environment() -> None:
-    before = {"requirements.txt": "-r more.txt", "more.txt": "a"}
-    assert defined(before).name != defined({**before, "more.txt": "b"}).name
+@pytest.mark.parametrize("named", ["more.txt", "wheels/a.whl"])
+def test_another_requirement_is_another_environment(named: str) -> None:
+    before = {"requirements.txt": "-r more.txt\n./wheels/a.whl ; python_version > '3'\n", named: "a"}
+    assert defined(before).name != defined({**before, named: "b"}).name
 
 
 def test_groups_that_include_each_other_are_refused() -> None:
