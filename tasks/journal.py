@@ -35,15 +35,18 @@ class Journal:
         self._seq = 0
         path.parent.mkdir(parents=True, exist_ok=True)
         rows, whole = read(path) if path.exists() else ((), 0)
+        if rows and rows[0].data != json.loads(canonical(pin)):
+            raise BrokenRecord(f"{path} belongs to another cycle than the record says: move it away and run again")
         self._file: BinaryIO = path.open("ab", buffering=0)
         self._file.truncate(whole)
+        self._file.seek(whole)
         for row in rows:
             self._take(row)
+        self.tally.interrupt()
         if not rows:
             self._append("fact", Key("cycle", "", ""), pin)
             _sync_folder(path.parent)
-        elif rows[0].data != json.loads(canonical(pin)):
-            raise BrokenRecord(f"{path} belongs to another cycle than the record says: move it away and run again")
+            _sync_folder(path.parent.parent)
 
     def find(self, key: Key) -> Data | None:
         """Return the result recorded for this step, or None; a row at its place with other inputs is a divergence."""

@@ -34,6 +34,12 @@ class Tally:
             if row.kind == "think":
                 self._count(self._asked.pop(row.place), Reply.model_validate(row.data))
 
+    def interrupt(self) -> None:
+        """Count what is still unanswered as lost: the process that asked is dead. The budget has it before more is asked."""
+        for row in self._asked.values():
+            self.spend += worst_case(row.data)
+        self._asked.clear()
+
     def _count(self, asked: Row, reply: Reply) -> None:
         role = str(asked.data["role"])
         self.spend += cost_of(reply)

@@ -118,9 +118,9 @@ def judge(base: Report, candidate: Report, integrity: tuple[Reason, ...] = ()) -
     )
 
 
-def report_key(tree: str, checks: tuple[str, ...], environment: str, gate: str) -> str:
-    """Name a report by everything that it depends on."""
-    return digest_of([tree, list(checks), environment, gate])
+def report_key(tree: str, check: tuple[str, ...], environment: str, gate: str) -> str:
+    """Name the report of one check by everything that it depends on."""
+    return digest_of([tree, list(check), environment, gate])
 
 
 def _unchanged(base: Report, candidate: Report) -> list[Reason]:

@@ -4,6 +4,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -163,6 +164,7 @@ def _env(place: Path, home: Path) -> dict[str, str]:
     }
 
 
+@cache
 def interpreter_for(requires: str) -> tuple[str, str]:
     """Find a Python that `requires` allows, with its full version; the one LRA runs on when it will do."""
     own = ".".join(str(part) for part in sys.version_info[:3])
@@ -172,14 +174,22 @@ def interpreter_for(requires: str) -> tuple[str, str]:
             return base, own
     except InvalidSpecifier as error:
         raise Misconfigured(f"requires-python of the repository cannot be read: {error}") from None
-    env = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": os.environ.get("HOME", "/")}
-    ask = (uv.find_uv_bin(), "python", "find", "--quiet", "--no-project", "--no-config", "--no-python-downloads")
+    env = {"PATH": _where_pythons_are(), "HOME": os.environ.get("HOME", "/")}
+    ask = (uv.find_uv_bin(), "python", "find", "--no-project", "--no-config", "--no-python-downloads")
     found = sandbox.run(sandbox.Command(argv=(*ask, requires), cwd=Path("/"), env=env, seconds=60))
-    if found.exit != 0:
+    paths = [line for line in found.output.splitlines() if line.startswith("/")]
+    if found.exit != 0 or not paths:
         raise Misconfigured(
             f"the repository requires Python {requires}, this is {own}, and no other one that fits is installed; "
             f"install one, for example with: uv python install '{requires}'"
         )
-    python = found.output.strip().splitlines()[-1]
+    python = paths[-1]
     version = (python, "-I", "-S", "-c", "import platform; print(platform.python_version())")
     return python, sandbox.run(sandbox.Command(argv=version, cwd=Path("/"), env={}, seconds=60)).output.strip()
+
+
+def _where_pythons_are() -> str:
+    """List PATH and what pyenv installed; its shims go, for they stand in the way of the search and start nothing."""
+    home = Path(os.environ.get("HOME", "/"))
+    folders = [name for name in os.environ.get("PATH", "/usr/bin:/bin").split(":") if not name.endswith("/shims")]
+    return ":".join([*folders, *(str(place) for place in sorted(home.glob(".pyenv/versions/3.*/bin")))])

@@ -36,27 +36,30 @@ class Plan(Value):
 
 
 def measure(trees: Trees, tree: str, plan: Plan, home: Path) -> Report:
-    """Return the report about `tree`, from the file of an equal measurement or by running every check.
+    """Return the report about `tree`; a check that was carried out on this tree before is not run again.
 
-    A report with trouble is not kept, so the next call tries again. Misconfigured when the repository's environment
-    cannot be made.
+    A check in trouble is not kept, so the next call tries again. Misconfigured when the repository's environment cannot
+    be made.
     """
     definition = environment.define(*_sources(trees, tree))
-    words = ("suites", *plan.suites, "acceptance", *plan.acceptance, str(plan.seconds))
-    kept = home.absolute() / "reports" / f"{report_key(tree, words, definition.name, gate_digest())}.json"
-    if (known := _load(kept, tree)) is not None:
-        return known
-    made = _environment(trees, tree, definition, home)
-    report = Report(
+
+    def once(check: str) -> CheckReport:
+        key = report_key(tree, (check, str(plan.seconds)), definition.name, gate_digest())
+        kept = home.absolute() / "reports" / f"{key}.json"
+        if (known := _load(kept, check)) is not None:
+            return known
+        report = _check(trees, tree, check, plan.seconds, _environment(trees, tree, definition, home), home)
+        if not report.trouble:
+            _keep(kept, report)
+        return report
+
+    return Report(
         tree=tree,
         environment=definition.name,
         sandbox=sandbox.describe(),
-        suites=tuple(_check(trees, tree, check, plan.seconds, made, home) for check in plan.suites),
-        acceptance=tuple(_check(trees, tree, check, plan.seconds, made, home) for check in plan.acceptance),
+        suites=tuple(map(once, plan.suites)),
+        acceptance=tuple(map(once, plan.acceptance)),
     )
-    if not report.trouble:
-        _keep(kept, report)
-    return report
 
 
 def remeasure(trees: Trees, report: Report, plan: Plan, home: Path, cases: tuple[str, ...], times: int = 2) -> Report:
@@ -134,16 +137,16 @@ def _arguments(check: CheckReport, cases: list[str]) -> tuple[str, ...]:
     return arguments_of(check.check) if check.check.startswith("pytest ") else ()
 
 
-def _load(kept: Path, tree: str) -> Report | None:
-    """Read a kept report; one that is broken, or about another tree, counts as none."""
+def _load(kept: Path, check: str) -> CheckReport | None:
+    """Read a kept report; one that is broken, or about another check, counts as none."""
     try:
-        report = Report.model_validate_json(kept.read_bytes())
+        report = CheckReport.model_validate_json(kept.read_bytes())
     except (OSError, ValidationError):
         return None
-    return report if report.tree == tree else None
+    return report if report.check == check else None
 
 
-def _keep(kept: Path, report: Report) -> None:
+def _keep(kept: Path, report: CheckReport) -> None:
     kept.parent.mkdir(parents=True, exist_ok=True)
     temporary = kept.with_suffix(f".{os.getpid()}.{threading.get_ident()}.tmp")
     temporary.write_text(report.model_dump_json(), encoding="utf-8")

@@ -160,7 +160,7 @@ def _unrun(events: list[Event]) -> list[str]:
 
 
 def _combined(events: list[Event]) -> tuple[dict[str, Outcome], tuple[str, ...], dict[str, str]]:
-    """Fold setup, call and teardown of each test into one outcome; a test that a plugin ran again is flaky."""
+    """Fold setup, call and teardown of each test into one outcome; one that a plugin ran until it passed is flaky."""
     phases: dict[str, list[Event]] = {}
     cases: dict[str, Outcome] = {}
     stories: dict[str, str] = {}
@@ -178,7 +178,11 @@ def _combined(events: list[Event]) -> tuple[dict[str, Outcome], tuple[str, ...],
         cases[case] = _outcome(parts)
         if text := "\n".join(part["text"] for part in parts if part["text"]):
             stories[case] = text
-    again = {case for case, parts in phases.items() if any(part["outcome"] == "rerun" for part in parts)}
+    again = {
+        case
+        for case, parts in phases.items()
+        if cases[case] == "passed" and any(part["outcome"] == "rerun" for part in parts)
+    }
     return cases, tuple(sorted(again)), stories
 
 

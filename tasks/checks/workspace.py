@@ -86,14 +86,17 @@ class Workspace(NamedTuple):
     def plain(self, text: str) -> str:
         """Free a text of the folders of this machine and of memory addresses."""
         python = self.environment.python
+        real = python.resolve()
+        base = real.parent.parent
         places = {
+            **({} if base in (Path("/usr"), Path("/usr/local")) else {base: "<python>"}),
             self.root: "",
             self.scratch / "tmp": "<tmp>",
             self.scratch / "home": "<home>",
             self.scratch / IDENTITY: "<identity>",
             self.environment.tools: "<tools>",
             python.parent.parent: "<environment>",
-            python.resolve().parent.parent: "<python>",
+            base / "lib" / real.name: "<python>",
             Path(__file__).parent: "<lra>",
         }
         return without_places(text, places)

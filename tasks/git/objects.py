@@ -65,13 +65,14 @@ class Objects:
         whole = b"%s %d\0%s" % (kind.encode(), len(data), data)
         oid = hashlib.sha1(whole, usedforsecurity=False).hexdigest()
         place = self.git_dir / "objects" / oid[:2] / oid[2:]
-        if not place.exists():
-            place.parent.mkdir(exist_ok=True)
-            # The name is one that git's gc takes for rubbish, should this process die here. Hashes do not compress.
-            with NamedTemporaryFile(dir=place.parent, prefix="tmp_obj_", delete=False) as unfinished:
-                unfinished.write(zlib.compress(whole, 0 if kind == "tree" else 1))
-                os.fchmod(unfinished.fileno(), 0o444)
-            Path(unfinished.name).rename(place)
+        try:
+            # An empty file is what a power cut leaves of an object. A tree is mostly hashes, which do not compress.
+            if not place.exists() or not place.stat().st_size:
+                self._put(place, zlib.compress(whole, 0 if kind == "tree" else 1))
+        except OSError as error:
+            raise Misconfigured(
+                f"cannot write to {self.git_dir}: {error.strerror}; make room, or check its rights"
+            ) from error
         return oid
 
     def node(self, oid: str) -> Mapping[bytes, Entry]:
@@ -139,6 +140,14 @@ class Objects:
         with self._turn:
             if "_reader" in self.__dict__:
                 self._reader.clear_cache()
+
+    def _put(self, place: Path, content: bytes) -> None:
+        place.parent.mkdir(exist_ok=True)
+        # The name is one that git's gc takes for rubbish, should this process die here.
+        with NamedTemporaryFile(dir=place.parent, prefix="tmp_obj_", delete=False) as unfinished:
+            unfinished.write(content)
+            os.fchmod(unfinished.fileno(), 0o444)
+        Path(unfinished.name).rename(place)
 
     def _remember(self, oid: str, node: Mapping[bytes, Entry]) -> str:
         if len(self._nodes) >= _NODES:

@@ -11,6 +11,7 @@ from threading import Timer
 from typing import IO, NamedTuple
 
 from agents.domain.errors import LraError, Misconfigured, TryLater
+from tasks.git.origin import shown
 
 PLUMBING_SECONDS = 300.0
 
@@ -166,7 +167,7 @@ def _execute(argv: tuple[str, ...], env: Mapping[str, str], stdin: bytes, cwd: P
         try:
             out, err = process.communicate(stdin, timeout=seconds)
         except subprocess.TimeoutExpired:
-            raise TooSlow(f"`{' '.join(argv)}` was ended after {seconds:g} seconds") from None
+            raise TooSlow(f"`{shown(' '.join(argv))}` was ended after {seconds:g} seconds") from None
         return Outcome(argv, process.returncode, out, err.decode(errors="replace"))
 
 

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,6 +46,7 @@ class World:
         self.folder, self.provider, self.title = folder, provider, title
         self.origin, self.home = folder / "origin", folder / "home"
         self.deaths = folder / "deaths"
+        folder.mkdir(exist_ok=True)
         self.environment = {
             **os.environ,
             "LRA_HOME": str(self.home),
@@ -55,6 +57,8 @@ class World:
             "PYTHONPATH": str(ROOT),
             "HOME": str(folder),
         }
+        self.api, self.older = api, set()
+        self.older = {run["id"] for run in self.runs("RUNNING", "PENDING")}
         self.deaths.write_text("")
         self.origin.mkdir(parents=True)
         self.git("init", "-q", "-b", "main")
@@ -106,8 +110,24 @@ class World:
     def journals(self):
         return sorted(self.home.glob("journals/*/*.jsonl"))
 
+    def rows_of(self, journal):
+        return read(journal)[0]
+
     def rows(self):
         return [row for path in self.journals() for row in read(path)[0]]
+
+    def runs(self, *states):
+        """All flow runs that Prefect knows to be in these states, but for those older than this world."""
+        wanted = {"flow_runs": {"state": {"type": {"any_": list(states)}}}, "limit": 200, "sort": "START_TIME_DESC"}
+        asked = urllib.request.Request(
+            f"{self.api}/flow_runs/filter", json.dumps(wanted).encode(), {"content-type": "application/json"}
+        )
+        with urllib.request.urlopen(asked, timeout=30) as answer:
+            return [run for run in json.load(answer) if run["id"] not in self.older]
+
+    def alive(self):
+        """The names of the flow runs of this world that Prefect takes for alive."""
+        return [run["name"] for run in self.runs("RUNNING", "PENDING")]
 
     def tree(self):
         return self.git("rev-parse", "main^{tree}")

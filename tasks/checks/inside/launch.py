@@ -1,6 +1,7 @@
 """Start one command so that it cannot outlive who asked for it; runs with `-I -S`, before anything of a mission.
 
 `launch.py outer PARENT READY ARGV...` ties its life to PARENT and becomes ARGV.
+`launch.py alone ...` does so where there are no namespaces, and says at once that it stands.
 `launch.py init PARENT READY ARGV...` is process 1 of a new namespace: loopback up, one child, and all ends with it.
 A byte on READY says that the sandbox stood before ARGV began; without it a failure is the sandbox's, not the command's.
 """
@@ -79,4 +80,5 @@ def main() -> None:
     become(argv)
 
 
-main()
+if __name__ == "__main__":
+    main()
