@@ -26,7 +26,7 @@ def _move(call: ToolCall) -> Move:
     try:
         arguments = json.loads(call.arguments or "{}")
         return MOVE.validate_python({**arguments, "kind": call.name})
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         what = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
         raise AskAgain(f"the call {call.name}({call.arguments[:200]}) is not a move: {what}") from None
 

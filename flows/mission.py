@@ -1,7 +1,7 @@
 """When is a mission worked on? The main loop: what comes next, until it is finished, waits, or the slice is over."""
 
+import logging
 import time
-from pathlib import Path
 from typing import Any
 
 from prefect import flow
@@ -10,11 +10,12 @@ from agents.domain.schedule import Exhausted, Finished, Work, next_step
 from flows.courtesy import introduce
 from flows.cycle import run_cycle
 from flows.outcome import Outcome
-from flows.settings import read
-from flows.wiring import find_mission, means, settled
+from flows.wanted import find_mission
+from flows.wiring import means
 from tasks.cycle import Cycle, Means, begin
-from tasks.git.store import Store
 from tasks.hold import Held, holding
+
+log = logging.getLogger("lra")
 
 
 @flow(name="mission", flow_run_name="{mission}")
@@ -30,14 +31,13 @@ def run_mission(
     `repo` is a path or URL, `mission` a mission file in it or a mission's id, `settings` are flags that win over the
     machine's settings. Run again, it goes on where it was.
     """
-    wanted = find_mission(repo, mission)
-    chosen = read(Path(wanted.origin), settings)
-    draft = None
-    if wanted.draft is not None:
-        draft = settled(wanted.draft, Store.open(wanted.origin, chosen.home), chosen.attempts)
-    with holding(chosen.home, wanted.origin, wanted.id, draft) as held:
+    wanted = find_mission(repo, mission, settings)
+    chosen = wanted.settings
+    with holding(chosen.home, wanted.origin, wanted.id, wanted.start) as held:
+        if wanted.differs_from(held.state):
+            log.warning("%s differs from the mission that was started; what was started is worked on", mission)
         bring = means(chosen)
-        introduce(held.state.mission.id, bring.variant, bring.model.source)
+        introduce(wanted.id, bring.variant, bring.model.source)
         return work(held, bring, cycles, hours).model_dump(mode="json")
 
 

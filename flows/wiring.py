@@ -1,35 +1,18 @@
 """When settings are known: which model, which mission, which Prefect. The one place that chooses."""
 
-import getpass
 import os
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
 
-from agents.domain.checklist import Checklist
 from agents.domain.cycle import Knobs
 from agents.domain.errors import Misconfigured
-from agents.domain.mission import PROTECTED, Mission
 from agents.domain.value import digest_of
-from agents.mission_file import MissionDraft, parse
 from agents.models.model import Model
 from agents.prompt import text_of
-from flows.origin import origin_of
 from flows.settings import Settings
 from tasks import server
-from tasks.checks.detect import detect
 from tasks.cycle import Means
-from tasks.git.store import Store
 
 PROMPTS = ("lead_engineer", "moves_text", "moves_tools", "briefing")
-
-
-class Wanted(NamedTuple):
-    """The mission that a user named: its id, where its repository is, and the draft when a mission file was given."""
-
-    id: str
-    origin: str
-    draft: MissionDraft | None
 
 
 def choose_model(settings: Settings) -> Model:
@@ -60,41 +43,6 @@ def means(settings: Settings) -> Means:
     knobs = Knobs(max_calls=settings.max_calls, max_tokens=settings.max_tokens, temperature=settings.temperature)
     variant = f"default@{digest_of([*(text_of(name) for name in PROMPTS), knobs.model_dump()])[:8]}"
     return Means(choose_model(settings), variant, knobs, settings.moves, round(settings.check_seconds))
-
-
-def find_mission(repo: str, mission: str) -> Wanted:
-    """Return the mission meant by a path of a mission file (here, or in the repository) or by a mission's id."""
-    origin = origin_of(repo)
-    for path in (Path(mission), Path(origin) / mission):
-        if path.is_file():
-            draft = parse(path.read_text(encoding="utf-8"), str(path))
-            return Wanted(draft.id, origin, draft)
-    if mission.endswith(".md"):
-        raise Misconfigured(f"there is no mission file {mission}, neither here nor in {origin}")
-    return Wanted(mission, origin, None)
-
-
-def settled(draft: MissionDraft, store: Store, attempts: int) -> tuple[Mission, Checklist]:
-    """Return the mission that a draft becomes in this repository: what it leaves open is looked up there."""
-    target = draft.target or store.default_branch()
-    head = store.head(target)
-    if head is None:
-        raise Misconfigured(f"{store.origin} has no branch {target!r} to merge into; name one with `target:`")
-    trees, tree = store.trees, store.trees.tree_of(head)
-    found = detect(trees.entries(tree), lambda path: trees.read(tree, path))
-    mission = Mission(
-        id=draft.id,
-        title=draft.title,
-        brief=draft.brief,
-        target=target,
-        checks=draft.checks if draft.checks is not None else found,
-        protect=draft.protect if draft.protect is not None else PROTECTED,
-        budget=draft.budget,
-        attempts=draft.attempts or attempts,
-        created_by=getpass.getuser(),
-        created_at=datetime.now(UTC).isoformat(timespec="seconds"),
-    )
-    return mission, Checklist(items=draft.items)
 
 
 def launch_prefect(settings: Settings) -> server.Server | None:

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import platform
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,6 +17,8 @@ from agents.domain.state import State
 from tasks.git.record import Event, Record
 from tasks.git.store import Store
 from tasks.journal import Journal
+
+Draft = Callable[[Store], tuple[Mission, Checklist]]
 
 
 class Held:
@@ -47,7 +49,7 @@ class Held:
 
 
 @contextmanager
-def holding(home: Path, origin: str, mission: str, draft: tuple[Mission, Checklist] | None = None) -> Iterator[Held]:
+def holding(home: Path, origin: str, mission: str, draft: Draft | None = None) -> Iterator[Held]:
     """Hold the mission, starting it from `draft` when the origin has no record of it yet; Busy when another run has it.
 
     The lock dies with the process. The epoch in the record fences runs with another home: the last to start wins, and
@@ -62,8 +64,9 @@ def holding(home: Path, origin: str, mission: str, draft: tuple[Mission, Checkli
                 raise Misconfigured(
                     f"{origin} has no mission {mission!r}; give the path of a mission file to start one"
                 )
-            _assert_clean(store, draft[0].target)
-            record.start(*draft)
+            spec, checklist = draft(store)
+            _assert_clean(store, spec.target)
+            record.start(spec, checklist)
         _assert_clean(store, record.state.mission.target)
         state = record.state.held_by(f"{platform.node()}, process {os.getpid()}")
         record.append(Event("epoch", f"run {state.standing.epoch} takes the mission"), state)

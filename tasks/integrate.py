@@ -7,11 +7,12 @@ from prefect import task
 
 from agents.domain.checklist import Checklist, Evidence
 from agents.domain.cycle import CycleResult, Ending, Proposal
+from agents.domain.decisions import Decision
 from agents.domain.errors import TryLater
 from agents.domain.gate import Reason, Verdict
 from agents.domain.state import State
 from tasks.cycle import Cycle
-from tasks.git.record import Event, cycle_path
+from tasks.git.record import DECISIONS, Event, cycle_path
 from tasks.git.store import Moved
 from tasks.journal import Data
 from tasks.policies import INTEGRATE
@@ -72,11 +73,26 @@ def _merge(cycle: Cycle, proposal: Proposal, verdict: Verdict) -> Merge | CycleR
 def _record(cycle: Cycle, result: CycleResult, merge: Merge | None) -> CycleResult:
     held = cycle.held
     state = held.state.ended(result, _checklist(held.state, result))
-    files = {cycle_path(result.pin.cycle): result.model_dump_json(indent=1).encode()}
+    files = {cycle_path(result.pin.cycle): result.model_dump_json(indent=1).encode(), **_decisions(cycle, result)}
     also = {f"refs/heads/{cycle.mission.target}": merge.commit} if merge else {}
     event = Event("cycle_ended", f"{result.pin.item}: {result.ending}", result.pin.cycle, result.pin.item)
     held.record.append(event, state, files, also)
     return result
+
+
+def _decisions(cycle: Cycle, result: CycleResult) -> dict[str, bytes]:
+    """Return the decision log with what this cycle decided: unstable cases are left out of the gate, for all to see."""
+    if not result.quarantined:
+        return {}
+    decision = Decision(
+        by="gate",
+        choice=f"quarantine {', '.join(result.quarantined)}",
+        why="differed between two runs of the same tree, so it can neither break nor prove anything",
+        evidence=f"verdict {result.verdict}",
+        at=result.ended_at,
+    )
+    before = cycle.held.record.read(DECISIONS) or b""
+    return {DECISIONS: before + decision.model_dump_json().encode() + b"\n"}
 
 
 def _checklist(state: State, result: CycleResult) -> Checklist:
@@ -110,6 +126,7 @@ def _result(
         summary=cycle.redact(proposal.summary)[:2000],
         reasons=reasons or (verdict.reasons if verdict else ()),
         verdict=verdict.digest() if verdict else None,
+        quarantined=verdict.quarantined if verdict else (),
         candidate_tree=proposal.tree,
         commit=commit,
         steps=cycle.journal.tally.steps,

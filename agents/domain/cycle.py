@@ -61,6 +61,7 @@ class CycleResult(Value):
     summary: str = ""
     reasons: tuple[Reason, ...] = ()
     verdict: str | None = None
+    quarantined: tuple[str, ...] = ()
     candidate_tree: str | None = None
     commit: str | None = None
     steps: int = 0

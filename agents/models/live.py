@@ -13,6 +13,7 @@ from agents.moves_tools import schemas
 
 TRANSIENT = ("RateLimitError", "APIConnectionError", "Timeout", "InternalServerError", "ServiceUnavailableError")
 TRANSIENT_STATUS = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+NO_KEY = "Missing credentials"  # litellm reports a key that was never given as an error of the server
 
 
 class Live:
@@ -54,8 +55,10 @@ class Live:
                 **({"tools": schemas()} if request.tools else {}),
                 **self._where,
             )
-        except litellm.exceptions.OpenAIError as error:
+        except litellm.exceptions.openai.OpenAIError as error:  # the root of litellm's tree; its own OpenAIError is not
             raise self._translated(error) from None
+        if not answer.choices:
+            raise TryLater(f"{self.name} answered without a reply")
         usage = _usage(answer)
         choice = answer.choices[0]
         return Reply(
@@ -95,9 +98,9 @@ class Live:
         return _litellm()
 
     def _translated(self, error: Exception) -> Exception:
-        said = str(error).strip().splitlines()[0][:300]
-        status = getattr(error, "status_code", None)
-        if type(error).__name__ in TRANSIENT or status in TRANSIENT_STATUS:
+        said = " ".join(str(error).split())[:300]
+        transient = type(error).__name__ in TRANSIENT or getattr(error, "status_code", None) in TRANSIENT_STATUS
+        if transient and NO_KEY not in said:
             return TryLater(f"{self.name} did not answer: {said}", retry_after_s=_retry_after(error))
         return Misconfigured(f"{self.name} refused: {said}. Check the model's name, the key and the api_base.")
 
@@ -129,6 +132,7 @@ def _tool_calls(message: Any) -> tuple[ToolCall, ...]:
 def _retry_after(error: Exception) -> float | None:
     headers = getattr(getattr(error, "response", None), "headers", None) or {}
     try:
-        return float(headers["retry-after"])
+        seconds = float(headers["retry-after"])
     except (KeyError, ValueError):
         return None
+    return seconds if seconds >= 0 else None

@@ -67,14 +67,18 @@ def _read(folder: Path) -> dict[tuple[str, str], list[Take]]:
     takes: dict[tuple[str, str], list[Take]] = {}
     for path in files:
         asked: dict[str, dict[str, Any]] = {}
-        for line in path.read_text(encoding="utf-8").splitlines():
-            row = json.loads(line)
-            if row["kind"] != "think":
-                continue
-            if row["phase"] == "intent":
-                asked[row["place"]] = row["data"]
-            elif row["phase"] == "result":
-                who = asked[row["place"]]
-                take = Take(request=row["inputs"], reply=Reply.model_validate(row["data"]))
-                takes.setdefault((who["role"], who["item"]), []).append(take)
+        for number, line in enumerate(path.read_bytes().splitlines(), start=1):
+            try:
+                _take(json.loads(line.decode("utf-8", "surrogatepass")), asked, takes)
+            except (ValueError, KeyError, TypeError):
+                raise BrokenRecord(f"{path}, line {number} is no row of a recording. Record it again.") from None
     return takes
+
+
+def _take(row: dict[str, Any], asked: dict[str, dict[str, Any]], takes: dict[tuple[str, str], list[Take]]) -> None:
+    if row["kind"] == "think" and row["phase"] == "intent":
+        asked[row["place"]] = row["data"]
+    elif row["kind"] == "think" and row["phase"] == "result":
+        who = asked[row["place"]]
+        take = Take(request=row["inputs"], reply=Reply.model_validate(row["data"]))
+        takes.setdefault((who["role"], who["item"]), []).append(take)

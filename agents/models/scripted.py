@@ -47,12 +47,12 @@ class Scripted:
         """Return the entry for this call; the end of the script is Misconfigured and names role and item."""
         entries = self._entries.get((call.role, call.item), [])
         answers = [index for index, entry in enumerate(entries) if entry.error is None]
+        self._play_fault(entries, answers, call)
         if call.ordinal >= len(answers):
             raise Misconfigured(
                 f"the script {self._path} has {len(answers)} replies for role {call.role!r}, item {call.item!r}; "
                 f"call {call.ordinal + 1} needs another"
             )
-        self._play_fault(entries, answers, call)
         entry = entries[answers[call.ordinal]]
         time.sleep(entry.delay_s)
         return Reply(text=entry.text, usage=entry.usage, source="scripted", model=self.name, seconds=entry.delay_s)
@@ -66,8 +66,9 @@ class Scripted:
         return False
 
     def _play_fault(self, entries: list[Entry], answers: list[int], call: Call) -> None:
-        start = answers[call.ordinal - 1] + 1 if call.ordinal else 0
-        for index in range(start, answers[call.ordinal]):
+        """Play, once each, the errors between the answer before and this one (or the end of the script)."""
+        places, at = [-1, *answers, len(entries)], min(call.ordinal, len(answers))
+        for index in range(places[at] + 1, places[at + 1]):
             fault, mark = entries[index].error, (call.role, call.item, index)
             if fault is not None and mark not in self._faults_played:
                 self._faults_played.add(mark)
@@ -76,9 +77,9 @@ class Scripted:
 
 def _read(path: Path) -> dict[tuple[str, str], list[Entry]]:
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise Misconfigured(f"cannot read the script {path}: {error.strerror}") from None
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Misconfigured(f"cannot read the script {path}: {error}") from None
     entries: dict[tuple[str, str], list[Entry]] = {}
     for number, line in enumerate(lines, start=1):
         if not line.strip():

@@ -24,9 +24,9 @@ def verify(
     Exit 0: pass. 1: fail. 5: unverified, because no acceptance check was given. Nothing of the repository is changed.
     """
     from flows.judging import judged
-    from flows.origin import origin_of
+    from tasks.git.origin import Origin
 
-    report = judged(origin_of(repo), base, candidate, checks, accept, grant)
+    report = judged(Origin.parse(repo).address, base, candidate, checks, accept, grant)
     lines = [
         f"{report['decision']}: {report['candidate_tree'][:12]} against {report['base_tree'][:12]}, "
         f"sandbox: {report['sandbox']}"

@@ -46,9 +46,9 @@ def init(repo: str) -> Answer:
 
     A file that exists is never overwritten: with a MISSION.md nothing is written at all, an lra.toml is kept.
     """
-    from flows.origin import origin_of
+    from tasks.git.origin import Origin
 
-    root = Path(origin_of(repo))
+    root = Path(Origin.parse(repo).address)
     if not (root / ".git").exists():
         raise Misconfigured(f"{root} has no files to look at: give --repo a checkout, not a bare repository or a URL")
     mission, settings = root / "MISSION.md", root / "lra.toml"
@@ -64,8 +64,8 @@ def init(repo: str) -> Answer:
 
 def _look(root: Path) -> Look:
     from tasks.checks.detect import detect
+    from tasks.git.origin import git_dir_of
     from tasks.git.plumbing import as_user
-    from tasks.git.reading import git_dir_of
     from tasks.git.trees import Trees
 
     head = as_user("rev-parse", "--verify", "--quiet", "HEAD^{tree}", cwd=root, seconds=60)
@@ -73,7 +73,7 @@ def _look(root: Path) -> Look:
         raise Misconfigured(f"{root} has no commit to start from: {head.err.strip() or 'make one with git commit'}")
     branch = as_user("symbolic-ref", "--quiet", "--short", "HEAD", cwd=root, seconds=60).out.decode().strip()
     changes = as_user("status", "--porcelain", "-z", "--no-renames", cwd=root, seconds=300).required()
-    tree, trees = head.out.decode().strip(), Trees(git_dir_of(root))
+    tree, trees = head.out.decode().strip(), Trees(git_dir_of(root) or root)
     paths = trees.listing(tree)
     suites = detect(paths, lambda path: trees.read(tree, path))
     trees.close()

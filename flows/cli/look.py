@@ -105,11 +105,11 @@ def watch(mission: str | None, repo: str, once: bool) -> Answer:
 
 
 def _shelf(repo: str) -> "Shelf":
-    from flows.origin import origin_of
     from flows.settings import read
+    from tasks.git.origin import Origin
     from tasks.git.reading import Shelf
 
-    origin = origin_of(repo)
+    origin = Origin.parse(repo).address
     return Shelf(origin, read(Path(origin)).home if "://" in origin else Path())
 
 
@@ -117,7 +117,7 @@ def _meant(shelf: "Shelf", mission: str | None) -> str:
     if mission is not None and not mission.endswith(".md"):
         return mission
     if mission is not None:
-        from flows.wiring import find_mission
+        from flows.wanted import find_mission
 
         return find_mission(shelf.origin, mission).id
     known = shelf.missions()

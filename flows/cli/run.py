@@ -59,14 +59,14 @@ def follow(repo: str, mission: str, cycles: int | None, hours: float | None, fla
     """Run a mission to the end of its slice under Prefect, show it on stderr meanwhile, and say what came of it."""
     from flows.cli.watching import shown
     from flows.outcome import Outcome
-    from flows.settings import read
-    from flows.wiring import choose_model, find_mission, launch_prefect
+    from flows.wanted import find_mission
+    from flows.wiring import choose_model, launch_prefect
     from tasks.git.reading import Shelf
     from tasks.hold import assert_free
     from tasks.server import wait_until_healthy
 
-    wanted = find_mission(repo, mission)
-    settings = read(Path(wanted.origin), flags)
+    wanted = find_mission(repo, mission, flags)
+    settings = wanted.settings
     if (over := _finished(wanted.origin, wanted.id, settings.home)) is not None:
         return over
     assert_free(settings.home, wanted.origin, wanted.id)

@@ -6,8 +6,10 @@ from typing import NamedTuple
 from agents.domain.cycle import CycleResult
 from agents.domain.errors import Misconfigured
 from agents.domain.state import State
+from tasks.git.origin import Origin
 from tasks.git.plumbing import Git
 from tasks.git.record import CHECKLIST, SPEC, STANDING, branch, cycle_path, parse_state
+from tasks.git.store import Store
 
 LOG_FORMAT = "%H%x1f%cI%x1f%(trailers:key=LRA-Cycle,valueonly,separator=%x2C)%x1f%s%x1e"
 
@@ -25,15 +27,14 @@ class Shelf:
     """Where the records of an origin can be read: the origin itself when it is a path, else our store of it."""
 
     def __init__(self, origin: str, home: Path) -> None:
-        self.origin = origin
-        if "://" in origin or not Path(origin).exists():
-            from tasks.git.store import Store
-
+        known = Origin.parse(origin)
+        self.origin = known.shown
+        if known.git_dir is not None:
+            self.git, self._prefix = Git(known.git_dir), "refs/heads/"
+        else:
             store = Store.open(origin, home)
             store.fetch()
             self.git, self._prefix = store.trees.git, "refs/remotes/origin/"
-        else:
-            self.git, self._prefix = Git(git_dir_of(Path(origin))), "refs/heads/"
 
     def missions(self) -> tuple[str, ...]:
         """Return the ids of all missions that were started here."""
@@ -66,15 +67,3 @@ class Shelf:
 
     def _ref(self, mission: str) -> str:
         return f"{self._prefix}{branch(mission)}"
-
-
-def git_dir_of(path: Path) -> Path:
-    """Return the git directory with the refs of a checkout, a linked worktree or a bare repository."""
-    dot = path / ".git"
-    if dot.is_dir():
-        return dot
-    if dot.is_file():
-        own = (path / dot.read_text().removeprefix("gitdir:").strip()).resolve()
-        common = own / "commondir"
-        return (own / common.read_text().strip()).resolve() if common.is_file() else own
-    return path

@@ -15,7 +15,8 @@ from agents.domain.state import Standing, State
 from agents.domain.value import canonical
 from tasks.git.store import Moved, Store
 
-SPEC, CHECKLIST, STANDING, PROGRESS = "mission.json", "checklist.json", "standing.json", "progress.md"
+SPEC, CHECKLIST, STANDING = "mission.json", "checklist.json", "standing.json"
+DECISIONS, PROGRESS = "decisions.jsonl", "progress.md"
 CYCLES_PER_FOLDER = 100
 
 

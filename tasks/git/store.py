@@ -2,7 +2,7 @@
 
 import fcntl
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,11 +12,10 @@ from tasks.git.plumbing import Git, Outcome, as_user
 from tasks.git.refusals import Moved, refusal, refusal_of_push
 from tasks.git.trees import Trees
 
-__all__ = ["Moved", "Store", "read_ref_files"]
+__all__ = ["Moved", "Store"]
 
 CLONE_SECONDS, TALK_SECONDS = 3600.0, 600.0
 _BRANCHES = "+refs/heads/*:refs/remotes/origin/*"
-_KEPT = "refs/lra/keep"
 # A clean checkout of the pushed branch follows the push; a dirty one refuses it. Git runs this through a shell.
 _RECEIVE = "--receive-pack=git -c receive.denyCurrentBranch=updateInstead receive-pack"
 
@@ -131,14 +130,6 @@ class Store:
         names = ", ".join(row[3:] for row in rows[:3]) + (f" and {len(rows) - 3} more" if len(rows) > 3 else "")
         return f"{place} has {kind} changes in {names}: commit or stash them, or finished work cannot reach {branch}"
 
-    def keep(self, name: str, oid: str) -> None:
-        """Keep an object, and all it needs, from being pruned until `release` of the same name."""
-        self.git("update-ref", f"{_KEPT}/{name}", oid)
-
-    def release(self, name: str) -> None:
-        """Let go of what was kept under a name, if anything was."""
-        self.git("update-ref", "-d", f"{_KEPT}/{name}")
-
     def git(self, *args: str) -> str:
         """Run one plumbing command on the store and return its text; GitFailed if it fails."""
         return self.trees.git.run(*args).decode("utf-8", "surrogateescape")
@@ -214,18 +205,3 @@ class Store:
         if done.exit != 0:
             raise refusal(done, self._origin)
         return done
-
-
-def read_ref_files(source: "Store | str | Path", ref: str, paths: Iterable[str]) -> dict[str, bytes | None]:
-    """Return files of a full ref (refs/heads/...), None for what is not there, with one git process and no clone.
-
-    An origin on this machine is read itself, as it is now; for any other, give its Store, read as last fetched.
-    """
-    wanted = list(paths)
-    origin = source._origin if isinstance(source, Store) else Origin.parse(str(source))
-    git_dir = origin.git_dir
-    if git_dir is None and isinstance(source, Store):
-        git_dir, ref = source.path, ref.replace("refs/heads/", "refs/remotes/origin/", 1)
-    if git_dir is None:
-        raise Misconfigured(f"{origin.shown} is not on this machine; open its store first")
-    return dict(zip(wanted, Git(git_dir).blobs(f"{ref}:{path}" for path in wanted), strict=True))

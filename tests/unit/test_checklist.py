@@ -52,7 +52,7 @@ ITEM_STEPS = st.one_of(
 FINISHES = ("begun", "finished")
 
 
-@settings(max_examples=200, derandomize=True, deadline=None)
+@settings(max_examples=100, derandomize=True, deadline=None)
 @given(st.lists(ITEM_STEPS, max_size=12))
 def test_no_order_of_transitions_makes_an_item_done_without_evidence(steps: list[tuple[object, ...]]) -> None:
     at = item()
@@ -84,7 +84,7 @@ def step(at: State, name: str, target: str, cycle: int) -> State:
     return at.ended(CycleResult(pin=what, ending=name), at.checklist.with_item(after))
 
 
-@settings(max_examples=200, derandomize=True, deadline=None)
+@settings(max_examples=100, derandomize=True, deadline=None)
 @given(STATE_STEPS)
 def test_no_order_of_cycles_makes_an_item_done_that_was_not_worked_on(steps: list[tuple[str, str, int]]) -> None:
     at = state(Checklist(items=tuple(item(name) for name in NAMES)))

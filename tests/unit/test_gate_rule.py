@@ -8,7 +8,7 @@ from agents.domain.gate import CheckReport, Outcome, Reason, Report, Verdict, ju
 
 ACCEPT, SUITE, LINT = "pytest tests/test_new.py", "tests", "lint"
 OUTCOMES: tuple[Outcome, ...] = ("passed", "failed", "error", "skipped", "xfailed", "xpassed")
-QUICK = settings(max_examples=200, derandomize=True, deadline=None)
+QUICK = settings(max_examples=100, derandomize=True, deadline=None)
 
 
 def check(name: str = ACCEPT, trouble: str | None = None, **cases: Outcome) -> CheckReport:

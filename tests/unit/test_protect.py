@@ -56,7 +56,7 @@ def test_a_glob_fits_whole_paths(path: str, glob: str, fits: bool) -> None:
     assert matches(path, (glob,)) is fits
 
 
-@settings(max_examples=200, derandomize=True, deadline=None)
+@settings(max_examples=100, derandomize=True, deadline=None)
 @given(st.lists(NAMES, min_size=0, max_size=3), st.lists(NAMES, max_size=2))
 def test_double_stars_reach_any_depth_for_any_name(folders: list[str], below: list[str]) -> None:
     assert matches("/".join([*folders, "conftest.py"]), ("**/conftest.py",))
@@ -64,7 +64,7 @@ def test_double_stars_reach_any_depth_for_any_name(folders: list[str], below: li
     assert matches("/".join([*folders, "x"]), ("*",)) == (not folders)
 
 
-@settings(max_examples=200, derandomize=True, deadline=None)
+@settings(max_examples=100, derandomize=True, deadline=None)
 @given(st.lists(NAMES, min_size=1, max_size=3).map("/".join))
 def test_a_path_without_stars_is_a_glob_for_itself_alone(path: str) -> None:
     if not set(path) & set("*?"):

@@ -73,7 +73,7 @@ def states(draw: st.DrawFn) -> State:
     return state(*shuffled, working=working, budget=budget, spend=spend)
 
 
-@settings(max_examples=400, derandomize=True, deadline=None)
+@settings(max_examples=150, derandomize=True, deadline=None)
 @given(states())
 def test_every_state_has_exactly_one_next_step(at: State) -> None:
     step = next_step(at)

@@ -3,14 +3,13 @@
 import shutil
 import socket
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from repositories import RECORD, fetched, git, make_checkout, next_commit, record_commit
+from repositories import fetched, git, make_checkout, next_commit
 
 from agents.domain.errors import Misconfigured, TryLater
-from tasks.git.store import Store, read_ref_files
+from tasks.git.store import Store
 
 
 @pytest.fixture
@@ -33,7 +32,6 @@ def test_a_linked_worktree_can_be_the_origin(checkout, home, tmp_path):
     git(checkout, "worktree", "add", "-q", "-b", "side", str(linked))
     store = fetched(str(linked), home)
     assert store.default_branch() == "side"
-    assert read_ref_files(str(linked), "refs/heads/main", ["a.txt"]) == {"a.txt": b"one\n"}
     store.push({"refs/heads/side": next_commit(store)})
     assert (linked / "a.txt").read_text() == "two\n"
 
@@ -41,24 +39,14 @@ def test_a_linked_worktree_can_be_the_origin(checkout, home, tmp_path):
 def test_fetch_follows_deletions_and_rewrites_and_keeps_our_refs(store, checkout):
     git(checkout, "branch", "old")
     store.fetch()
-    store.keep("one", store.head("main"))
+    store.git("update-ref", "refs/lra/seen/one", store.head("main"))
     git(checkout, "branch", "-D", "old")
     git(checkout, "commit", "-q", "--amend", "-m", "rewritten")
     store.fetch()
     assert store.head("old") is None
     assert store.head("main") == git(checkout, "rev-parse", "main")
-    assert store.ref("refs/lra/keep/one") is not None
+    assert store.ref("refs/lra/seen/one") is not None
     assert store.ref("refs/heads/main") is None
-
-
-def test_what_is_kept_outlives_gc_and_what_is_released_does_not(store):
-    kept, lost = (store.trees.from_files({"x": text}) for text in (b"kept", b"lost"))
-    store.keep("t", kept)
-    subprocess.run(["git", "-C", store.path, "gc", "-q", "--prune=now"], check=True)
-    assert (store.trees.has(kept), store.trees.has(lost)) == (True, False)
-    store.release("t")
-    store.release("t")
-    assert store.ref("refs/lra/keep/t") is None
 
 
 def test_the_store_depends_on_nothing_of_the_origin(store, checkout):
@@ -164,23 +152,6 @@ def test_a_revision_means_what_it_means_in_the_origin(store, checkout):
     for unknown in ("nothing", "--all", ""):
         with pytest.raises(Misconfigured, match="no revision"):
             store.commit_of(unknown)
-
-
-def test_ref_files_are_read_without_a_clone(store, checkout, home):
-    store.push({RECORD: record_commit(store, b"spec")})
-    expected = {"mission.json": b"spec", "gone missing": None}
-    for source in (str(checkout), checkout, store):
-        assert read_ref_files(source, RECORD, ["mission.json", "gone missing"]) == expected
-    assert read_ref_files(checkout, "refs/heads/none", ["x"]) == {"x": None}
-
-
-def test_reading_ref_files_imports_no_gitpython(checkout):
-    code = (
-        "import sys; from tasks.git.store import read_ref_files\n"
-        f"assert read_ref_files({str(checkout)!r}, 'refs/heads/main', ['a.txt'])['a.txt'] == b'one\\n'\n"
-        "sys.exit('git' in sys.modules or 'prefect' in sys.modules)"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_an_origin_of_another_user_is_explained(checkout, home, monkeypatch):
