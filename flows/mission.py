@@ -34,6 +34,8 @@ def run_mission(
     wanted = find_mission(repo, mission, settings)
     chosen = wanted.settings
     with holding(chosen.home, wanted.origin, wanted.id, wanted.start) as held:
+        for said in wanted.draft.left_out if wanted.draft else ():
+            log.info("left out: %s", said)
         if wanted.differs_from(held.state):
             log.warning("%s differs from the mission that was started; what was started is worked on", mission)
         bring = means(chosen)

@@ -11,7 +11,7 @@ from filelock import FileLock, Timeout
 
 from agents.domain.checklist import Checklist
 from agents.domain.cycle import Pin
-from agents.domain.errors import Busy, Misconfigured, NeedsHuman
+from agents.domain.errors import Busy, NeedsHuman
 from agents.domain.mission import Mission
 from agents.domain.state import State
 from tasks.git.record import Event, Record
@@ -49,7 +49,7 @@ class Held:
 
 
 @contextmanager
-def holding(home: Path, origin: str, mission: str, draft: Draft | None = None) -> Iterator[Held]:
+def holding(home: Path, origin: str, mission: str, draft: Draft) -> Iterator[Held]:
     """Hold the mission, starting it from `draft` when the origin has no record of it yet; Busy when another run has it.
 
     The lock dies with the process. The epoch in the record fences runs with another home: the last to start wins, and
@@ -60,10 +60,6 @@ def holding(home: Path, origin: str, mission: str, draft: Draft | None = None) -
         store.fetch()
         record = Record(store, mission)
         if not record.load():
-            if draft is None:
-                raise Misconfigured(
-                    f"{origin} has no mission {mission!r}; give the path of a mission file to start one"
-                )
             spec, checklist = draft(store)
             _assert_clean(store, spec.target)
             record.start(spec, checklist)

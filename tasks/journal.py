@@ -57,7 +57,8 @@ class Journal:
             raise BrokenRecord(
                 f"{self.path}, row {row.seq}: step {key.place} was recorded with other inputs than it has now "
                 f"({row.inputs[:12]} then, {key.inputs[:12]} now). LRA, a prompt or the record was changed in the "
-                "middle of a cycle. Put it back, or move the journal away to do this cycle again (and pay its calls again)."
+                "middle of a cycle. Put it back, or move the journal away to do this cycle again (and pay its calls "
+                "again)."
             )
         return row.data
 

@@ -35,7 +35,7 @@ class Tally:
                 self._count(self._asked.pop(row.place), Reply.model_validate(row.data))
 
     def interrupt(self) -> None:
-        """Count what is still unanswered as lost: the process that asked is dead. The budget has it before more is asked."""
+        """Count what is unanswered as lost: the process that asked is dead; the budget has it before more is asked."""
         for row in self._asked.values():
             self.spend += worst_case(row.data)
         self._asked.clear()
