@@ -6,6 +6,7 @@ from typing import Any
 
 from prefect import flow
 
+from agents.domain.errors import NeedsHuman, OutOfBudget
 from agents.domain.schedule import Exhausted, Finished, Work, next_step
 from flows.courtesy import introduce
 from flows.cycle import run_cycle
@@ -40,7 +41,12 @@ def run_mission(
             log.warning("%s differs from the mission that was started; what was started is worked on", mission)
         bring = means(chosen)
         introduce(wanted.id, bring.variant, bring.model.source)
-        return work(held, bring, cycles, hours).model_dump(mode="json")
+        try:
+            return work(held, bring, cycles, hours).model_dump(mode="json")
+        except OutOfBudget as limit:
+            return Outcome(status="exhausted", why=str(limit)).model_dump(mode="json")
+        except NeedsHuman as wait:
+            return Outcome(status="waiting", why=str(wait)).model_dump(mode="json")
 
 
 def work(held: Held, bring: Means, cycles: int | None, hours: float | None) -> Outcome:

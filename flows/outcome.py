@@ -7,7 +7,7 @@ from agents.domain.schedule import Exhausted, Finished, next_step
 from agents.domain.state import State
 from agents.domain.value import Value
 
-Word = Literal["verified", "incomplete", "unverified", "exhausted", "paused", "working", "ready"]
+Word = Literal["verified", "incomplete", "unverified", "exhausted", "waiting", "paused", "working", "ready"]
 
 
 class Outcome(Value):
@@ -46,7 +46,7 @@ def summary(state: State, outcome: Outcome) -> dict[str, Any]:
         "possibly_billed_calls": spend.possibly_billed,
         "target": state.mission.target,
         "commits": [item.evidence.commit for item in items if item.evidence],
-        "waiting_for": [],
+        "waiting_for": [outcome.why] if outcome.status == "waiting" else [],
         "details": {
             item.id: {
                 "status": str(item.status),

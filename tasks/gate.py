@@ -3,10 +3,13 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from agents.domain.gate import Report, Verdict, judge
+from agents.domain.gate import Verdict, judge
 from agents.domain.protect import violations
 from tasks.checks.measure import Plan, measure, remeasure
 from tasks.git.trees import Trees
+
+BROKEN_AGAIN = 5
+TURNED_AGAIN = 2
 
 
 class Contract(NamedTuple):
@@ -18,19 +21,19 @@ class Contract(NamedTuple):
 
 
 def decide(trees: Trees, base_tree: str, tree: str, contract: Contract, home: Path) -> Verdict:
-    """Return the verdict on `tree`. A case that seems broken is run again on both sides first: flaky is not broken."""
+    """Return the verdict on `tree`.
+
+    What decides is seen more than once: a case that broke is run again on the base, which may be unstable in it, and a
+    check that turned green is run again on both sides, so that luck turns nothing green.
+    """
+    plan = contract.plan
     integrity = violations(trees.diff(base_tree, tree), contract.protect, contract.grants)
-    base = measure(trees, base_tree, contract.plan, home)
-    candidate = measure(trees, tree, contract.plan, home)
+    base, candidate = measure(trees, base_tree, plan, home), measure(trees, tree, plan, home)
     verdict = judge(base, candidate, integrity)
-    if doubtful := _doubtful(candidate, verdict):
-        base = remeasure(trees, base, contract.plan, home, doubtful)
-        candidate = remeasure(trees, candidate, contract.plan, home, doubtful)
-        verdict = judge(base, candidate, integrity)
-    return verdict
-
-
-def _doubtful(candidate: Report, verdict: Verdict) -> tuple[str, ...]:
-    """Name the cases whose outcome must be seen again: what broke, and what is to count as turned green."""
-    turned = [case for check in candidate.acceptance if check.check in verdict.fail_to_pass for case in check.cases]
-    return tuple(dict.fromkeys((*verdict.pass_to_pass_broken, *turned)))
+    turned = tuple(case for c in candidate.acceptance if c.check in verdict.fail_to_pass for case in c.cases)
+    if verdict.pass_to_pass_broken:
+        base = remeasure(trees, base, plan, home, verdict.pass_to_pass_broken, BROKEN_AGAIN)
+    if turned:
+        base = remeasure(trees, base, plan, home, turned, TURNED_AGAIN)
+        candidate = remeasure(trees, candidate, plan, home, turned, TURNED_AGAIN)
+    return judge(base, candidate, integrity)

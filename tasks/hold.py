@@ -1,22 +1,26 @@
 """Do it, durably: one mission has one runner. Order at start: lock, record, epoch; Prefect comes after."""
 
 import hashlib
+import logging
 import os
 import platform
+import secrets
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
 from agents.domain.checklist import Checklist
 from agents.domain.cycle import Pin
-from agents.domain.errors import Busy, NeedsHuman
+from agents.domain.errors import BrokenRecord, Busy, NeedsHuman
 from agents.domain.mission import Mission
 from agents.domain.state import State
 from tasks.git.record import Event, Record
 from tasks.git.store import Store
 from tasks.journal import Journal
+
+log = logging.getLogger("lra")
 
 Draft = Callable[[Store], tuple[Mission, Checklist]]
 
@@ -53,7 +57,7 @@ def holding(home: Path, origin: str, mission: str, draft: Draft) -> Iterator[Hel
     """Hold the mission, starting it from `draft` when the origin has no record of it yet; Busy when another run has it.
 
     The lock dies with the process. The epoch in the record fences runs with another home: the last to start wins, and
-    the one before it is refused at its next append.
+    the one before it is refused at its next append. No two runs write equal epochs, which both would own.
     """
     with _locked(home, origin, mission):
         store = Store.open(origin, home)
@@ -64,21 +68,34 @@ def holding(home: Path, origin: str, mission: str, draft: Draft) -> Iterator[Hel
             _assert_clean(store, spec.target)
             record.start(spec, checklist)
         _assert_clean(store, record.state.mission.target)
-        state = record.state.held_by(f"{platform.node()}, process {os.getpid()}")
-        record.append(Event("epoch", f"run {state.standing.epoch} takes the mission"), state)
+        state = record.state.held_by(f"{platform.node()}, process {os.getpid()}, {secrets.token_hex(4)}")
         held = Held(home, store, record)
+        record.append(Event("epoch", f"run {state.standing.epoch} takes the mission{_loss(held)}"), state)
         _close_last_journal(held)
         yield held
 
 
+def _loss(held: Held) -> str:
+    """Say, for good and on the screen, that an open cycle has no journal here: another home had it, or it was lost."""
+    pin = held.state.standing.open
+    if pin is None or held.has_journal(pin):
+        return ""
+    loss = f"the journal of cycle {pin.cycle} is not on this machine: its calls are made and paid again"
+    log.warning(loss)
+    return f"; {loss}"
+
+
 def _close_last_journal(held: Held) -> None:
-    """Write the last row of the latest finished cycle, if a crash came between the push and that row."""
+    """Write the last row of the latest finished cycle, if a crash came between the push and that row.
+
+    A damaged journal is left as it is: its cycle is safe in the record, and nothing here needs it any more.
+    """
     standing = held.state.standing
     result = held.record.cycle(standing.cycles - (standing.open is not None)) if standing.cycles else None
-    if result is not None and held.has_journal(result.pin):
-        journal = held.journal(result.pin)
+    if result is None or not held.has_journal(result.pin):
+        return
+    with suppress(BrokenRecord), closing(held.journal(result.pin)) as journal:
         journal.end({"result": result.model_dump(mode="json")})
-        journal.close()
 
 
 def _assert_clean(store: Store, target: str) -> None:

@@ -26,10 +26,11 @@ QUIET = {
 
 
 class Server(Value):
-    """A Prefect server on this machine: its process and the port of its API and UI on loopback."""
+    """A Prefect server on this machine: its process, the port of its API and UI, when it was started (Unix time)."""
 
     pid: int
     port: int
+    started: float
 
     @property
     def api(self) -> str:
@@ -46,10 +47,9 @@ def running(home: Path) -> Server | None:
     """Return the server of this home when its process is alive, else None; asks no network."""
     try:
         server = Server.model_validate_json((_folder(home) / "server.json").read_text())
-        os.kill(server.pid, 0)
     except (OSError, ValueError):
         return None
-    return server
+    return server if _is_alive(server.pid) else None
 
 
 def launch(home: Path, environment: Mapping[str, str]) -> Server:
@@ -57,7 +57,7 @@ def launch(home: Path, environment: Mapping[str, str]) -> Server:
     folder = _folder(home)
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / "server.lock"):
-        if (server := running(home)) is not None:
+        if (server := running(home)) is not None and (is_healthy(server.api) or _is_starting(server)):
             return server
         port = _free_port()
         argv = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)]
@@ -77,7 +77,7 @@ def launch(home: Path, environment: Mapping[str, str]) -> Server:
                 start_new_session=True,
             )
         process.returncode = 0  # it outlives this process on purpose; nobody waits for it
-        server = Server(pid=process.pid, port=port)
+        server = Server(pid=process.pid, port=port, started=time.time())
         (folder / "server.json").write_text(json.dumps(server.model_dump()))
         return server
 
@@ -102,6 +102,21 @@ def is_healthy(api: str) -> bool:
             return bool(answer.status == 200)
     except (urllib.error.URLError, OSError):
         return False
+
+
+def _is_starting(server: Server) -> bool:
+    return time.time() - server.started < START_SECONDS
+
+
+def _is_alive(pid: int) -> bool:
+    """Say whether a process runs; one that ended and was not waited for by its parent does not."""
+    try:
+        os.kill(pid, 0)
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True  # another system than Linux: the signal alone must do
 
 
 def _folder(home: Path) -> Path:

@@ -31,6 +31,8 @@ class Tally:
             self._asked[row.place] = row
         elif row.phase == "result":
             self.steps += row.kind in ("think", "act")
+            if row.kind in ("act", "verify"):
+                self.spend += Spend(seconds=row.data.get("seconds", 0.0))
             if row.kind == "think":
                 self._count(self._asked.pop(row.place), Reply.model_validate(row.data))
 

@@ -95,7 +95,7 @@ def judge(base: Report, candidate: Report, integrity: tuple[Reason, ...] = ()) -
         *integrity,
         *_unchanged(base, candidate),
         *_troubles(base, candidate),
-        *_unfinished(candidate),
+        *_unfinished(base, candidate),
         *(Reason(kind="pass_to_pass", path=case, message=f"{case} passed on base and does not now") for case in broken),
         *_new_failures(base, candidate),
         *_new_diagnostics(base, candidate),
@@ -133,12 +133,27 @@ def _troubles(base: Report, candidate: Report) -> list[Reason]:
     return [Reason(kind="infra", message=f"on the {side}, {text}") for side, texts in sides for text in texts]
 
 
-def _unfinished(candidate: Report) -> list[Reason]:
-    return [
-        Reason(kind="acceptance", path=check.check, message=f"{check.check} is not green" + _first_red(check))
-        for check in candidate.acceptance
-        if not check.green and not check.trouble
-    ]
+def _unfinished(base: Report, candidate: Report) -> list[Reason]:
+    before = {check.check: check for check in base.acceptance}
+    reasons = []
+    for check in candidate.acceptance:
+        dodged = _dodged(before[check.check], check) if check.check in before else ()
+        if not check.green and not check.trouble:
+            reasons.append((check, _first_red(check)))
+        elif dodged:
+            reasons.append((check, f": {dodged[0]} failed before and does not plainly pass now"))
+    return [Reason(kind="acceptance", path=c.check, message=f"{c.check} is not green{why}") for c, why in reasons]
+
+
+def _dodged(before: CheckReport, now: CheckReport) -> tuple[str, ...]:
+    """Name the cases that were red and are skipped, expected to fail or gone now; a file that broke whole may go."""
+    return tuple(
+        case
+        for case, outcome in before.cases.items()
+        if outcome in ("failed", "error")
+        and now.cases.get(case) != "passed"
+        and not (outcome == "error" and "::" not in case and case not in now.cases)
+    )
 
 
 def _first_red(check: CheckReport) -> str:
@@ -149,21 +164,24 @@ def _first_red(check: CheckReport) -> str:
 
 
 def _turned_green(base: Report, candidate: Report) -> tuple[str, ...]:
-    was_green = {check.check for check in base.acceptance if check.green}
-    return tuple(check.check for check in candidate.acceptance if check.green and check.check not in was_green)
+    was_red = {check.check for check in base.acceptance if not check.green and not check.flaky}
+    return tuple(check.check for check in candidate.acceptance if check.green and check.check in was_red)
 
 
 def _lost_passes(base: Report, candidate: Report) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    now = {(c.check, case): outcome for c in candidate.suites for case, outcome in c.cases.items()}
-    flaky = {(c.check, case) for c in (*base.suites, *candidate.suites) for case in c.flaky}
+    """Return what passed on base and does not now, and what is left out because the base itself is unstable in it."""
+    now = {
+        (c.check, case): case not in c.flaky and o == "passed" for c in candidate.suites for case, o in c.cases.items()
+    }
+    unstable = {(c.check, case) for c in base.suites for case in c.flaky}
     troubled = {c.check for c in candidate.suites if c.trouble}
     held = [(c.check, case) for c in base.suites for case, outcome in c.cases.items() if outcome == "passed"]
     broken = [
         case
         for check, case in held
-        if check not in troubled and (check, case) not in flaky and now.get((check, case)) != "passed"
+        if check not in troubled and (check, case) not in unstable and not now.get((check, case))
     ]
-    return tuple(broken), tuple(sorted({case for _, case in flaky}))
+    return tuple(broken), tuple(sorted({case for _, case in unstable}))
 
 
 def _new_failures(base: Report, candidate: Report) -> list[Reason]:

@@ -38,8 +38,8 @@ def matches(path: str, globs: tuple[str, ...]) -> bool:
 
 def _violation(change: Change, protect: tuple[str, ...], grants: tuple[str, ...]) -> Reason | None:
     path = change.path
-    if change.new_mode in (SYMLINK, SUBMODULE) and change.new_mode != change.old_mode:
-        return Reason(kind="odd_file", path=path, message=f"{path} becomes a link or a submodule")
+    if change.new_mode in (SYMLINK, SUBMODULE):
+        return Reason(kind="odd_file", path=path, message=f"{path} is a link or a submodule, and was changed")
     if matches(path, grants):
         return None
     if change.kind == "added":

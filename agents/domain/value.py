@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 class Value(BaseModel):
     """An immutable value: a change is a new value, and a field nobody declared is refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True, allow_inf_nan=False)
 
     def digest(self) -> str:
         """Name this value by the sha256 of its canonical JSON: equal values, equal names, on every machine."""

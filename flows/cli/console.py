@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import click
+
 if TYPE_CHECKING:  # rich takes longer to import than most verbs take to answer
     from rich.console import Console
 
@@ -23,6 +25,11 @@ class Exit(IntEnum):
     UNVERIFIED = 5
     INTERRUPTED = 130
 
+
+EVERYWHERE: tuple[click.Parameter, ...] = (
+    click.Option(["--json"], is_flag=True, expose_value=False, help="Print one JSON object on stdout, nothing else."),
+    click.Option(["--debug"], is_flag=True, expose_value=False, help="Show the traceback of an error."),
+)
 
 View = str | Callable[["Console"], None] | None
 

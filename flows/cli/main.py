@@ -4,6 +4,7 @@ A verb is a click command named like the verb in `flows/cli/<file>.py`; it retur
 prints nothing but progress, and imports what is slow inside its function. One line of VERBS makes it known.
 """
 
+import os
 import sys
 import traceback
 from collections.abc import Callable
@@ -15,7 +16,7 @@ import click
 from click.exceptions import NoArgsIsHelpError
 
 from agents.domain.errors import LraError, Misconfigured, NeedsHuman, OutOfBudget
-from flows.cli.console import Answer, Exit, give, progress, stdout_for_json
+from flows.cli.console import EVERYWHERE, Answer, Exit, give, progress, stdout_for_json
 
 
 class Verb(NamedTuple):
@@ -46,11 +47,6 @@ CODES: dict[type[LraError], Exit] = {
     NeedsHuman: Exit.WAITING,
     OutOfBudget: Exit.BUDGET,
 }
-
-EVERYWHERE: tuple[click.Parameter, ...] = (
-    click.Option(["--json"], is_flag=True, expose_value=False, help="Print one JSON object on stdout, nothing else."),
-    click.Option(["--debug"], is_flag=True, expose_value=False, help="Show the traceback of an error."),
-)
 
 
 class Later(click.Command):
@@ -107,10 +103,19 @@ def main() -> int:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a path from git may hold bytes that are not text
     if "--json" not in asked or asked & {"-h", "--help"}:
-        return _guarded(lambda: give(_answer(args)), "--debug" in asked).exit
+        return _leave(_guarded(lambda: give(_answer(args)), "--debug" in asked))
     with stdout_for_json() as write:
         answer = _guarded(lambda: _answer(args), "--debug" in asked)
         write(answer.data)
+    return _leave(answer)
+
+
+def _leave(answer: Answer) -> int:
+    """Return the exit code; but once its server is gone, Prefect's threads would hold the exit for minutes."""
+    if answer.data.get("kind") == "PrefectAway":
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(answer.exit)
     return answer.exit
 
 

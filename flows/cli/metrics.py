@@ -5,8 +5,7 @@ from typing import Any
 
 import click
 
-from flows.cli.console import Answer, Exit, table
-from flows.cli.main import EVERYWHERE
+from flows.cli.console import EVERYWHERE, Answer, Exit, table
 
 
 @click.group()

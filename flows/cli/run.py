@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from agents.domain.errors import TryLater
 from flows.cli.console import Answer, Exit, progress
 
 if TYPE_CHECKING:  # a usage error must not wait for these
@@ -15,10 +16,15 @@ EXITS = {
     "verified": Exit.DONE,
     "incomplete": Exit.INCOMPLETE,
     "paused": Exit.INCOMPLETE,
+    "waiting": Exit.WAITING,
     "exhausted": Exit.BUDGET,
     "unverified": Exit.UNVERIFIED,
 }
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+class PrefectAway(TryLater):
+    """The Prefect server went away."""
 
 
 class Span(click.ParamType[float]):
@@ -76,9 +82,16 @@ def follow(repo: str, mission: str, cycles: int | None, hours: float | None, fla
         wait_until_healthy(local, settings.home)
         progress(f"Prefect UI: {local.ui}")
     with shown(settings.home, wanted.origin, wanted.id):
+        from httpx import TransportError
+
         from flows.mission import run_mission
 
-        outcome = Outcome.model_validate(run_mission(repo, mission, cycles, hours, flags))
+        try:
+            outcome = Outcome.model_validate(run_mission(repo, mission, cycles, hours, flags))
+        except TransportError as error:
+            raise PrefectAway(
+                f"the Prefect server went away ({error}); nothing is lost, run the same command again"
+            ) from None
     return _answer(Shelf(wanted.origin, settings.home).state(wanted.id), outcome)
 
 

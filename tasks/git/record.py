@@ -160,7 +160,7 @@ class Record:
             if item.status is not Status.DONE or item.evidence is None:
                 continue
             commit = item.evidence.commit
-            text = self._git("show", "-s", "--format=%B", commit) if self.store.trees.has(commit) else ""
+            text = (self.store.trees.objects.read(commit, "commit") or b"").decode("utf-8", "replace")
             if (_trailer(text, "LRA-Item"), _trailer(text, "LRA-Verdict")) != (item.id, item.evidence.verdict):
                 raise BrokenRecord(
                     f"the record says item {item.id} is done by commit {commit[:12]}, which does not say so. "

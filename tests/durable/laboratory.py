@@ -57,8 +57,7 @@ class World:
             "PYTHONPATH": str(ROOT),
             "HOME": str(folder),
         }
-        self.api, self.older = api, set()
-        self.older = {run["id"] for run in self.runs("RUNNING", "PENDING")}
+        self.api = api
         self.deaths.write_text("")
         self.origin.mkdir(parents=True)
         self.git("init", "-q", "-b", "main")
@@ -117,13 +116,23 @@ class World:
         return [row for path in self.journals() for row in read(path)[0]]
 
     def runs(self, *states):
-        """All flow runs that Prefect knows to be in these states, but for those older than this world."""
-        wanted = {"flow_runs": {"state": {"type": {"any_": list(states)}}}, "limit": 200, "sort": "START_TIME_DESC"}
-        asked = urllib.request.Request(
-            f"{self.api}/flow_runs/filter", json.dumps(wanted).encode(), {"content-type": "application/json"}
-        )
-        with urllib.request.urlopen(asked, timeout=30) as answer:
-            return [run for run in json.load(answer) if run["id"] not in self.older]
+        """The flow runs of this world, mission runs and their cycles, that Prefect has in these states."""
+        missions = [run for run in self._asked({}) if run["parameters"].get("repo") == str(self.origin)]
+        below = {"parent_flow_run_id": {"any_": [run["id"] for run in missions]}}
+        return [run for run in (*missions, *self._asked(below)) if run["state_type"] in states]
+
+    def _asked(self, which):
+        found = []
+        while True:
+            wanted = {"flow_runs": which, "limit": 200, "offset": len(found)}
+            asked = urllib.request.Request(
+                f"{self.api}/flow_runs/filter", json.dumps(wanted).encode(), {"content-type": "application/json"}
+            )
+            with urllib.request.urlopen(asked, timeout=30) as answer:
+                page = json.load(answer)
+            found += page
+            if len(page) < 200:
+                return found
 
     def alive(self):
         """The names of the flow runs of this world that Prefect takes for alive."""

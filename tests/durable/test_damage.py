@@ -51,14 +51,20 @@ def commit_of_a_stranger(world):
     return "LRA did not write it"
 
 
-def items_done_by_hand(world):
+def done_by_hand(world, *items):
+    """Say in the record that items are done, in a commit with every trailer right, by the evidence of item one."""
     state = Shelf(str(world.origin), world.home).state(world.mission)
     listed = json.loads(state_files(state)["checklist.json"])
-    listed["items"][2] |= {"status": "done", "evidence": listed["items"][0]["evidence"]}
-    checklist = type(state.checklist).model_validate(listed)
-    forged = state.model_copy(update={"checklist": checklist})
+    for item in listed["items"]:
+        if item["id"] in items:
+            item |= {"status": "done", "evidence": listed["items"][0]["evidence"]}
+    forged = state.model_copy(update={"checklist": type(state.checklist).model_validate(listed)})
     text = state_files(forged)["checklist.json"].decode()
     commit_by_hand(world, {"checklist.json": text}, f"epoch: run\n\nLRA-Event: epoch\nLRA-State: {forged.digest()}")
+
+
+def item_done_by_hand(world):
+    done_by_hand(world, "three")
     return "the record says item three is done by commit"
 
 
@@ -72,8 +78,8 @@ def record_deleted(world):
     return "was deleted"
 
 
-QUICK = (bit_in_the_middle, items_done_by_hand)
-THOROUGH = (bit_in_the_last_line, commit_of_a_stranger, record_rewound, record_deleted)
+QUICK = (bit_in_the_middle,)
+THOROUGH = (item_done_by_hand, bit_in_the_last_line, commit_of_a_stranger, record_rewound, record_deleted)
 
 
 @pytest.mark.timeout(600)
@@ -122,6 +128,15 @@ def test_a_full_disk_ends_the_run_and_with_room_again_it_goes_on(world):
         assert world.merges() == list(ITEMS)
     finally:
         subprocess.run(["umount", "--lazy", disk], check=True)
+
+
+@pytest.mark.timeout(600)
+def test_a_mission_that_was_finished_by_hand_is_not_verified(world):
+    assert world.run("--cycles", "1").answer["status"] == "paused"
+    done_by_hand(world, "two", "three")
+    ran = world.run()
+    assert (ran.exit, ran.answer.get("kind")) == (1, "BrokenRecord"), ran
+    assert "the record says item two is done by commit" in ran.answer["error"]
 
 
 def lose(world, *names):
@@ -181,6 +196,7 @@ def test_the_prefect_database_may_be_lost(world, prefect_server):
     assert (ran.exit, len(world.provider.log)) == (0, CALLS), ran
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(600)
 def test_damage_in_the_journal_of_a_finished_cycle_stops_nothing(world):
     world.die_at(IN_CYCLE_2)

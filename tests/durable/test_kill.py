@@ -12,11 +12,13 @@ from tasks.git.reading import Shelf
 
 MANY = 400
 SAMPLE = (
+    "-:record:epoch:after",
     "1:record:cycle_begun:after",
     "1:engineer/act/1.0:result:before",
     "1:engineer/lead_engineer/2:result:before",
     "2:record:cycle_ended:before",
     "2:record:cycle_ended:after",
+    "3:record:cycle_ended:after",
 )
 
 
@@ -27,6 +29,7 @@ def test_a_mission_survives_a_kill_of_every_kind(world):
     assert resumed(world).exit == 0
     assert world.died_at() == list(SAMPLE)
     assert len(world.provider.killed) == 1
+    assert {"MISSION.md", "one, cycle 1"} <= {run["name"] for run in world.runs("CRASHED")}
     assert_all_is_well(world)
 
 

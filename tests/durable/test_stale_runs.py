@@ -4,6 +4,7 @@ import pytest
 from laboratory import killed
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(600)
 def test_the_runs_of_a_killed_process_are_crashed_by_the_next(world):
     world.die_at("1:engineer/act/0.0:intent:after")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from place import Place
+from place import FILES, Place
 
 from tasks import server
 
@@ -58,3 +58,9 @@ def new_place(
         return place
 
     return make
+
+
+@pytest.fixture
+def place(new_place: Callable[[str, dict[str, str]], Place]) -> Place:
+    """A place with a small repository."""
+    return new_place("notes", FILES)

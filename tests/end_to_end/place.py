@@ -146,3 +146,16 @@ def whole(path: str, text: str) -> str:
 def edit(path: str, old: str, new: str) -> str:
     """Write the move that replaces one place of a file."""
     return f"EDIT: {path}\n<<<<<<< SEARCH\n{old}=======\n{new}>>>>>>> REPLACE\n"
+
+
+FILES = {"notes.txt": "first\nsecond\nthird\n", "README.md": "# notes\n"}
+ONE = """---
+checks: []
+attempts: 2
+---
+# Say hello
+
+- [ ] hello: hello.txt says hello
+  - check: grep -q hello hello.txt
+"""
+HELLO = whole("hello.txt", "hello\n")

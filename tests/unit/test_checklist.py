@@ -108,7 +108,7 @@ def test_done_and_evidence_go_together(fields: dict[str, object]) -> None:
 
 def test_a_value_cannot_be_changed_in_place() -> None:
     with pytest.raises(ValidationError, match="frozen"):
-        item().status = Status.DONE  # type: ignore[misc]
+        item().status = Status.DONE
 
 
 def test_an_attempt_counts_and_adds_up_its_calls() -> None:

@@ -247,24 +247,20 @@ def test_more_of_a_known_diagnostic_is_new() -> None:
     assert [(r.kind, r.message) for r in judged.reasons] == [("new_ruff", "E1: x (3 now, 2 before)")]
 
 
-@pytest.mark.xfail(strict=True, reason="the gate takes flaky on base for red on base, so chance turns the item green")
 def test_a_check_that_is_flaky_on_base_turns_nothing_green() -> None:
     before = check(a="failed").model_copy(update={"flaky": ("a",)})
     assert not verdict(before, check(a="passed")).passed
 
 
-@pytest.mark.xfail(strict=True, reason="the gate takes a failed acceptance test that now skips itself for mended")
 @pytest.mark.parametrize("now", ["skipped", "xfailed"])
 def test_an_acceptance_test_that_failed_is_not_mended_by_a_skip(now: Outcome) -> None:
     assert not verdict(check(a="failed", b="passed"), check(a=now, b="passed")).passed
 
 
-@pytest.mark.xfail(strict=True, reason="the gate believes that a check which is missing in one report was red there")
 def test_a_check_that_was_not_run_on_base_proves_nothing() -> None:
     assert not judge(report("b"), report("c", accept=(check(a="passed"),))).passed
 
 
-@pytest.mark.xfail(strict=True, reason="the gate quarantines a test that the candidate itself made flaky")
 def test_a_test_that_the_candidate_makes_flaky_is_lost() -> None:
     after = check(SUITE, a="failed").model_copy(update={"flaky": ("a",)})
     assert not suite_verdict(check(SUITE, a="passed"), after).passed

@@ -17,6 +17,7 @@ from tasks.journal import Journal, read, step, tally
 PIN = {"mission": "m", "root": "r", "pin": {"cycle": 1}}
 ONE, TWO = Key("act", "engineer/act/0.0", "aa"), Key("act", "engineer/act/0.1", "bb")
 ASK = Key("think", "engineer/lead_engineer/0", "cc")
+DONE = {"tree": "t", "seconds": 2.0}
 INTENT = {"role": "lead_engineer", "source": "live", "worst_prompt": 50, "worst_completion": 7, "worst_micros": 9}
 ANSWER = Reply(text="hi", usage=Usage(prompt=5, completion=1), micros=3, source="live", model="x")
 REPLY = ANSWER.model_dump(mode="json")
@@ -39,7 +40,7 @@ def opened(path):
 def write(path, *keys):
     with opened(path) as journal:
         for key in keys:
-            step(journal, key, lambda: {"tree": "t"})
+            step(journal, key, lambda: DONE)
 
 
 @contextmanager
@@ -58,7 +59,7 @@ def test_a_finished_step_is_not_run_again_by_the_same_run_or_the_next(path):
     for _ in range(3):
         with opened(path) as journal:
             for _ in range(2):
-                assert step(journal, ONE, lambda: ran.append(1) or {"n": len(ran)}) == {"n": 1}
+                assert step(journal, ONE, lambda: ran.append(1) or {"seconds": len(ran)}) == {"seconds": 1}
     assert ran == [1]
 
 
@@ -72,8 +73,8 @@ def test_a_step_that_failed_is_run_again_and_has_two_intents_and_one_result(path
 
 def test_the_intent_is_on_the_disk_before_the_step_runs_and_the_result_before_it_is_seen(path):
     with opened(path) as journal:
-        result = step(journal, ONE, lambda: {"rows": len(read(path)[0])})
-        assert result == {"rows": 2}
+        result = step(journal, ONE, lambda: {"seconds": 0, "rows": len(read(path)[0])})
+        assert result["rows"] == 2
         assert read(path)[0][-1].data == result
 
 
@@ -82,16 +83,16 @@ def test_the_intent_is_on_the_disk_before_the_step_runs_and_the_result_before_it
 def test_the_first_run_sees_the_value_that_every_later_run_reads(tmp_path_factory, value):
     path = tmp_path_factory.mktemp("j") / "1.jsonl"
     with opened(path) as journal:
-        first = step(journal, ONE, lambda: {"value": value})
+        first = step(journal, ONE, lambda: {"seconds": 0, "value": value})
     with opened(path) as journal:
         assert journal.find(ONE) == first
 
 
 def test_text_that_no_utf8_file_can_hold_comes_back(path):
     with opened(path) as journal:
-        step(journal, ONE, lambda: {"text": "a\udc80\u2028\r\x00b"})
+        step(journal, ONE, lambda: {"seconds": 0, "text": "a\udc80\u2028\r\x00b"})
     with opened(path) as journal:
-        assert journal.find(ONE) == {"text": "a\udc80\u2028\r\x00b"}
+        assert journal.find(ONE) == {"seconds": 0, "text": "a\udc80\u2028\r\x00b"}
 
 
 @pytest.mark.parametrize("key", [ONE._replace(inputs="other"), ONE._replace(kind="verify")])
@@ -160,7 +161,7 @@ def test_a_full_disk_after_a_torn_line_leaves_whole_lines_alone(path):
     before = path.read_bytes()
     path.write_bytes(before + b'{"torn":' * 9)
     with opened(path) as journal, room_for(len(before) + 20), pytest.raises(Misconfigured):
-        step(journal, TWO, dict)
+        step(journal, TWO, lambda: DONE)
     assert path.read_bytes() == before
 
 
@@ -210,10 +211,17 @@ def test_a_reply_nobody_bills_is_no_loss_and_costs_nothing(path, source):
     assert (spend.micros, spend.possibly_billed, spend.live, getattr(spend, source)) == (0, 0, 0, 1)
 
 
+def test_the_time_of_acts_and_calls_is_time_worked(path):
+    with opened(path) as journal:
+        step(journal, ASK, lambda: {**REPLY, "seconds": 3.5}, lambda: INTENT)
+        step(journal, ONE, lambda: DONE)
+        assert journal.tally.spend.seconds == 5.5
+
+
 def test_a_tally_names_steps_roles_models_and_the_latest_row(path):
     with opened(path) as journal:
         step(journal, ASK, lambda: REPLY, lambda: INTENT)
-        step(journal, ONE, dict)
+        step(journal, ONE, lambda: DONE)
     seen = tally(path)
     assert (seen.steps, seen.calls, seen.models, seen.sources) == (2, {"lead_engineer": 1}, ("x",), ("live",))
     assert (seen.doing, seen.at) == (ONE.place, read(path)[0][-1].at)

@@ -147,7 +147,7 @@ def test_a_target_that_moved_is_told_apart_from_a_record_that_moved(record, stor
 def test_two_starts_at_once_leave_one_mission(record, machine):
     late = Record(machine("other"), "m")
     with pytest.raises(Busy):
-        late.start(MISSION, CHECKLIST)
+        late.start(MISSION.model_copy(update={"created_by": "you"}), CHECKLIST)
 
 
 def test_a_commit_by_hand_is_refused_with_what_to_do(record, store, origin):

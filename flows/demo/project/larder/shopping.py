@@ -1,1 +1,14 @@
-"""The shopping list: what to buy for one or more recipes."""
+"""The shopping list: what to buy for a recipe."""
+
+from larder.recipe import Ingredient
+
+
+def line(ingredient: Ingredient) -> str:
+    """Return an ingredient as it stands on the list, such as 200 g flour."""
+    words = (f"{ingredient.amount:g}", ingredient.unit, ingredient.name)
+    return " ".join(word for word in words if word)
+
+
+def shopping_list(ingredients: list[Ingredient]) -> list[str]:
+    """Return the lines of the list, one for each ingredient."""
+    return [line(ingredient) for ingredient in ingredients]

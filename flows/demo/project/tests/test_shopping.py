@@ -1,21 +1,14 @@
-from larder import shopping
 from larder.recipe import Ingredient
+from larder.shopping import line, shopping_list
 
 
 def test_a_weight_is_written_with_its_unit() -> None:
-    assert shopping.shopping_list([Ingredient("flour", 200, "g")]) == ["200 g flour"]
+    assert line(Ingredient("flour", 200, "g")) == "200 g flour"
 
 
-def test_things_that_are_counted_stand_in_the_plural() -> None:
-    assert shopping.shopping_list([Ingredient("egg", 3)]) == ["3 eggs"]
-    assert shopping.shopping_list([Ingredient("egg", 1)]) == ["1 egg"]
+def test_half_of_something_is_written_as_a_decimal() -> None:
+    assert line(Ingredient("cream", 0.5, "l")) == "0.5 l cream"
 
 
-def test_the_same_thing_is_bought_once_and_in_a_tidy_unit() -> None:
-    twice = [Ingredient("flour", 800, "g"), Ingredient("flour", 700, "g")]
-    assert shopping.shopping_list(twice) == ["1.5 kg flour"]
-
-
-def test_the_list_is_sorted_by_name() -> None:
-    mixed = [Ingredient("tomato", 4), Ingredient("egg", 2), Ingredient("milk", 500, "ml")]
-    assert shopping.shopping_list(mixed) == ["2 eggs", "500 ml milk", "4 tomatoes"]
+def test_nothing_to_cook_is_nothing_to_buy() -> None:
+    assert shopping_list([]) == []
