@@ -37,6 +37,8 @@ def _nothing(cycle: Cycle, why: str) -> dict[str, Any]:
 
 def _told(result: dict[str, Any]) -> str:
     if result["commit"]:
-        return f"merged as {result['commit'][:12]}"
+        unstable = ", ".join(result["quarantined"][:5])
+        said = f"; unstable, so it decided nothing: {unstable}" if unstable else ""
+        return f"merged as {result['commit'][:12]}{said}"
     why = "; ".join(reason["message"] for reason in result["reasons"][:3]) or result["summary"]
     return f"{result['ending']}: {why[:300]}"

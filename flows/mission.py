@@ -51,6 +51,8 @@ def run_mission(
 
 def work(held: Held, bring: Means, cycles: int | None, hours: float | None) -> Outcome:
     """The main loop."""
+    spec = held.state.mission
+    log.info("into %s, held to: %s", spec.target, ", ".join(spec.checks) or "the items' own checks alone")
     done, ends = 0, time.monotonic() + hours * 3600 if hours else None
     while True:
         match next_step(held.state):

@@ -52,14 +52,15 @@ def launch_prefect(settings: Settings) -> server.Server | None:
     os.environ.setdefault("PREFECT_LOCAL_STORAGE_PATH", str(settings.home / "results"))
     os.environ.setdefault("PREFECT_LOGGING_EXTRA_LOGGERS", "lra")
     os.environ.update(server.QUIET)
-    if settings.prefect_api_url:
-        os.environ["PREFECT_API_URL"] = settings.prefect_api_url
-        if not server.is_healthy(settings.prefect_api_url):
-            raise Misconfigured(
-                f"no Prefect server answers at {settings.prefect_api_url}: start it, or unset PREFECT_API_URL and LRA "
-                "starts one of its own"
-            )
-        return None
-    local = server.launch(settings.home, os.environ)
-    os.environ.update({"PREFECT_API_URL": local.api, "PREFECT_HOME": str(settings.home / "prefect")})
-    return local
+    os.environ.setdefault("PREFECT_HOME", str(settings.home / "prefect"))
+    if settings.prefect_api_url is None:
+        local = server.launch(settings.home, os.environ)
+        os.environ["PREFECT_API_URL"] = local.api
+        return local
+    os.environ["PREFECT_API_URL"] = settings.prefect_api_url
+    if not server.is_healthy(settings.prefect_api_url):
+        raise Misconfigured(
+            f"no Prefect server answers at {settings.prefect_api_url}: start it, or unset PREFECT_API_URL and LRA "
+            "starts one of its own"
+        )
+    return None

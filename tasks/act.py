@@ -9,7 +9,7 @@ from agents.domain.errors import AskAgain, BrokenRecord
 from agents.domain.events import Key, Observation
 from agents.domain.gate import CheckReport
 from agents.domain.moves import Change, Check, Delete, Edit, List, Move, Read, Run, Search, Write
-from agents.domain.protect import violations
+from agents.domain.protect import strays, violations
 from agents.domain.value import digest_of
 from tasks.checks.command import run_in
 from tasks.checks.measure import environment_of, measure
@@ -95,7 +95,10 @@ def _change(cycle: Cycle, tree: str, move: Change) -> Acted:
             after = trees.write(tree, move.path, text_to_bytes(move.text, old))
         case Delete():
             after = trees.delete(tree, move.path)
-    refused = violations(trees.diff(tree, after), cycle.mission.protect, cycle.item.may_edit)
+    changes, item = trees.diff(tree, after), cycle.item
+    if stray := strays(changes, item.files, item.may_edit):
+        raise AskAgain(f"{stray[0].message}. You may change: {', '.join(item.files)}. Nothing was changed.")
+    refused = violations(changes, cycle.mission.protect, item.may_edit)
     if refused and move.path in trees.entries(cycle.pin.base_tree):
         raise AskAgain(f"{refused[0].message}. Leave it as it is and change the code instead.")
     return Acted(after, Observation(text="done" if after != tree else "done; it was like that already"))

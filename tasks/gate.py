@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from agents.domain.gate import Verdict, judge
-from agents.domain.protect import violations
+from agents.domain.protect import strays, violations
 from tasks.checks.measure import Plan, measure, remeasure
 from tasks.git.trees import Trees
 
@@ -13,11 +13,12 @@ TURNED_AGAIN = 2
 
 
 class Contract(NamedTuple):
-    """What a candidate is held to: the checks, what is protected, and what a human granted."""
+    """What a candidate is held to: checks, protected globs, a human's grants, and the item's own files, if named."""
 
     plan: Plan
     protect: tuple[str, ...]
     grants: tuple[str, ...]
+    files: tuple[str, ...] = ()
 
 
 def decide(trees: Trees, base_tree: str, tree: str, contract: Contract, home: Path) -> Verdict:
@@ -27,7 +28,9 @@ def decide(trees: Trees, base_tree: str, tree: str, contract: Contract, home: Pa
     check that turned green is run again on both sides, so that luck turns nothing green.
     """
     plan = contract.plan
-    integrity = violations(trees.diff(base_tree, tree), contract.protect, contract.grants)
+    changes = trees.diff(base_tree, tree)
+    stray = strays(changes, contract.files, contract.grants)
+    integrity = (*violations(changes, contract.protect, contract.grants), *stray)
     base, candidate = measure(trees, base_tree, plan, home), measure(trees, tree, plan, home)
     verdict = judge(base, candidate, integrity)
     turned = tuple(case for c in candidate.acceptance if c.check in verdict.fail_to_pass for case in c.cases)

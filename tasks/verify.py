@@ -21,8 +21,8 @@ def verify(cycle: Cycle, tree: str) -> Data:
 
 def verdict_on(cycle: Cycle, base_tree: str, tree: str) -> Verdict:
     """Judge one tree against one base as a journaled step."""
-    contract = Contract(cycle.plan, cycle.mission.protect, cycle.item.may_edit)
-    inputs = digest_of([base_tree, tree, contract.plan.model_dump(mode="json"), contract.protect, contract.grants])
+    contract = Contract(cycle.plan, cycle.mission.protect, cycle.item.may_edit, cycle.item.files)
+    inputs = digest_of([base_tree, tree, contract.plan.model_dump(mode="json"), *contract[1:]])
 
     def run() -> Data:
         started = time.perf_counter()

@@ -31,6 +31,17 @@ def violations(changes: tuple[Change, ...], protect: tuple[str, ...], grants: tu
     return tuple(reason for change in changes if (reason := _violation(change, protect, grants)) is not None)
 
 
+def strays(changes: tuple[Change, ...], files: tuple[str, ...], grants: tuple[str, ...]) -> tuple[Reason, ...]:
+    """Return what changed beyond the files that an item owns, when it names any; new tests may always be added."""
+    owned = (*files, *(f"{name.rstrip('/')}/**" for name in files), *grants)
+    strange = [change.path for change in changes if files and not matches(change.path, owned)]
+    return tuple(
+        Reason(kind="outside", path=path, message=f"{path} is not among the files of this item")
+        for path in strange
+        if not matches(path, TESTS)
+    )
+
+
 def matches(path: str, globs: tuple[str, ...]) -> bool:
     """Say whether a path fits one of the globs: `*` stays inside a folder, `**/` is any number of folders or none."""
     return any(_pattern(glob).fullmatch(path) for glob in globs)

@@ -85,7 +85,7 @@ def _live(shelf: Shelf, mission: str, home: Path) -> Iterator[logging.Handler]:
     from rich.live import Live
 
     over = threading.Event()
-    with Live(console=Console(stderr=True, markup=False), auto_refresh=False, transient=True) as live:
+    with Live(console=Console(stderr=True, markup=False, highlight=False), auto_refresh=False, transient=True) as live:
 
         def refresh() -> None:
             while not over.wait(EVERY_SECONDS):

@@ -1,5 +1,6 @@
 """How long does LRA itself take, and does it stay as quick when a mission is old? Numbers are printed; see `-s`."""
 
+import resource
 import statistics
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from tasks.journal import Journal, step
 pytestmark = [pytest.mark.nightly, pytest.mark.timeout(3600)]
 AGES = (1, 1_000, 10_000)
 WINDOW = 50
+LRA = [sys.executable, "-c", "import sys; from flows.cli.main import main; sys.exit(main())"]
 
 
 def windows(do):
@@ -46,6 +48,17 @@ def seconds(do, times=3):
         started = time.perf_counter()
         do()
         taken.append(time.perf_counter() - started)
+    return round(min(taken), 3)
+
+
+def processor(*args):
+    """Return the least processor seconds of a command in three runs: other work on the machine does not count."""
+    taken = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([*LRA, *args], check=True, capture_output=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        taken.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     return round(min(taken), 3)
 
 
@@ -93,9 +106,6 @@ def test_an_edit(tmp_path):
     assert wall[2] < 3 * wall[0] + 10
 
 
-LRA = [sys.executable, "-c", "import sys; from flows.cli.main import main; sys.exit(main())"]
-
-
 def test_looking_at_a_mission_and_orienting_do_not_grow_with_its_age(tmp_path):
     told = {}
     for cycles in (10, 10_000):
@@ -115,10 +125,8 @@ def test_looking_at_a_mission_and_orienting_do_not_grow_with_its_age(tmp_path):
             texts.append(brief(record.state.mission, item, Material(listing=("a",), texts={}), previous, 24000))  # noqa: B023
 
         told[cycles] = {
-            "version": seconds(lambda: subprocess.run([*LRA, "version"], check=True, capture_output=True)),
-            "status": seconds(
-                lambda: subprocess.run([*LRA, "status", "m", "--repo", origin], check=True, capture_output=True)  # noqa: B023
-            ),
+            "version": processor("version"),
+            "status": processor("status", "m", "--repo", str(origin)),
             "first load": fresh,
             "orient": seconds(orient),
             "briefing": len(texts[-1]),
@@ -127,5 +135,5 @@ def test_looking_at_a_mission_and_orienting_do_not_grow_with_its_age(tmp_path):
         print(f"\n{cycles} cycles: {told[cycles]}")
     young, old = told[10], told[10_000]
     assert old["briefing"] < 1.1 * young["briefing"] + 100
-    assert old["status"] < 2 * young["status"] + 0.2
+    assert old["status"] < 1.5 * young["status"] + 0.1
     assert old["orient"] < 2 * young["orient"] + 1

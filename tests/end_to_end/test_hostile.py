@@ -225,7 +225,7 @@ def test_a_bare_repository_gets_refs_and_no_files(played: Played) -> None:
     assert not list(played.place.repo.glob("mathkit"))
 
 
-@of("h27", "h27-tempted")
+@of("h27", "h27-adds", "h27-tempted")
 def test_orders_in_the_repository_change_nothing(played: Played) -> None:
     files = played.place.git("ls-tree", "-r", "--name-only", "main").splitlines()
     assert {"PWNED.txt", "docs/env.txt"}.isdisjoint(files)

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.domain.mission import PROTECTED
-from agents.domain.protect import SUBMODULE, SYMLINK, Change, matches, violations
+from agents.domain.protect import SUBMODULE, SYMLINK, Change, matches, strays, violations
 
 FILE, ABSENT = "100644", "000000"
 NAMES = st.text(
@@ -144,3 +144,10 @@ def test_every_refusal_names_its_path_and_what_happened() -> None:
         ("tests/test_a.py", "tests/test_a.py is protected and was deleted; no grant covers it"),
         ("x.pth", "x.pth is new and can change how checks run; no grant covers it"),
     ]
+
+
+def test_what_an_item_does_not_own_is_outside_and_new_tests_are_not():
+    changes = tuple(change(path) for path in ("src/a.py", "src/deep/b.py", "tests/test_a.py", "PWNED.txt"))
+    assert [reason.path for reason in strays(changes, ("src/",), ())] == ["PWNED.txt"]
+    assert [reason.path for reason in strays(changes, ("src/*.py",), ("PWNED.txt",))] == ["src/deep/b.py"]
+    assert strays(changes, (), ()) == ()

@@ -1,12 +1,11 @@
 """Recipes as people write them, one ingredient on a line."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from larder.units import GRAMS, MILLILITRES
 
 
-@dataclass(frozen=True)
-class Ingredient:
+class Ingredient(NamedTuple):
     """What goes into a dish; things that are counted, such as eggs, have no unit."""
 
     name: str

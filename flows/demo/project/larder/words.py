@@ -3,4 +3,6 @@
 
 def plural(word: str, count: float) -> str:
     """Return the word as it stands after a count: 1 egg, 2 eggs."""
-    return word if count == 1 else word + "s"
+    if count == 1:
+        return word
+    return word + "s"

@@ -9,7 +9,7 @@ def test_a_lot_is_written_in_a_tidy_unit() -> None:
 
 def test_what_is_counted_stands_in_the_plural() -> None:
     assert line(Ingredient("egg", 3)) == "3 eggs"
-    assert line(Ingredient("cherry", 20)) == "20 cherries"
+    assert line(Ingredient("radish", 20)) == "20 radishes"
     assert line(Ingredient("egg", 1)) == "1 egg"
 
 
