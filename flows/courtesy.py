@@ -14,17 +14,20 @@ from prefect.client.schemas.objects import StateType
 from prefect.runtime import flow_run
 from prefect.states import Crashed
 
+from agents.domain.state import State
+
 ALIVE = FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.RUNNING, StateType.PENDING]))
 
 
-def introduce(mission: str, variant: str, source: str) -> None:
-    """Tag this flow run, and close every other run of the mission that still looks alive: its process is dead.
+def introduce(state: State, variant: str, source: str) -> None:
+    """Name and tag this flow run, and close every other run of the mission that still looks alive: its process is dead.
 
     Call it while holding the mission: only then is it sure that no other run of it works.
     """
+    mission, name = state.mission.id, f"{state.mission.id}, run {state.standing.epoch}"
     me = UUID(str(flow_run.id))
     with get_client(sync_client=True) as client:
-        client.update_flow_run(me, tags=[f"mission:{mission}", f"variant:{variant}", f"source:{source}"])
+        client.update_flow_run(me, name=name, tags=[f"mission:{mission}", f"variant:{variant}", f"source:{source}"])
         mine = FlowRunFilter(tags=FlowRunFilterTags(all_=[f"mission:{mission}"]), state=ALIVE)
         stale = [run.id for run in client.read_flow_runs(flow_run_filter=mine) if run.id != me]
         if not stale:

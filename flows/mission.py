@@ -40,7 +40,7 @@ def run_mission(
         if wanted.differs_from(held.state):
             log.warning("%s differs from the mission that was started; what was started is worked on", mission)
         bring = means(chosen)
-        introduce(wanted.id, bring.variant, bring.model.source)
+        introduce(held.state, bring.variant, bring.model.source)
         try:
             return work(held, bring, cycles, hours).model_dump(mode="json")
         except OutOfBudget as limit:
