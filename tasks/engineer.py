@@ -14,7 +14,7 @@ from agents.models.model import Call
 from tasks.act import act
 from tasks.cycle import Cycle, ordinal
 from tasks.journal import Data
-from tasks.policies import STAGE
+from tasks.policies import WALKED
 from tasks.think import think
 
 UNREADABLE_IN_A_ROW = 3
@@ -29,7 +29,7 @@ class Turn(NamedTuple):
     summary: str = ""
 
 
-@task(name="engineer", **STAGE)
+@task(name="engineer", **WALKED)
 def engineer(cycle: Cycle, material: Data) -> Data:
     """Return the Lead Engineer's proposal; asked again it comes from the journal, call by call."""
     return attempt(cycle, Material.model_validate(material)).model_dump(mode="json")

@@ -85,6 +85,18 @@ def _loss(held: Held) -> str:
     return f"; {loss}"
 
 
+def at_rest(home: Path, origin: str, mission: str) -> State | None:
+    """Return a mission by its checked record, None when it was never started; Busy when another run has it."""
+    with _locked(home, origin, mission):
+        store = Store.open(origin, home)
+        store.fetch()
+        record = Record(store, mission)
+        if not record.load():
+            return None
+        _close_last_journal(Held(home, store, record))
+        return record.state
+
+
 def _close_last_journal(held: Held) -> None:
     """Write the last row of the latest finished cycle, if a crash came between the push and that row.
 
@@ -101,12 +113,6 @@ def _close_last_journal(held: Held) -> None:
 def _assert_clean(store: Store, target: str) -> None:
     if (trouble := store.checkout_trouble(target)) is not None:
         raise NeedsHuman(f"{trouble}. Nothing was started; uncommitted work is never part of a mission.")
-
-
-def assert_free(home: Path, origin: str, mission: str) -> None:
-    """Raise Busy when a run with this home holds the mission now; takes nothing."""
-    with _locked(home, origin, mission):
-        pass
 
 
 @contextmanager

@@ -31,8 +31,8 @@ def stage_key(context: Any, parameters: dict[str, Any]) -> str:
     """Name a stage's result: mission, cycle, stage, and the digest of the pin, which holds all inputs of the cycle.
 
     Item, attempt, base, variant, knobs and epoch are in the pin. `tree` joins where a stage takes one. Left out:
-    `material` and `proposal`, which are results of earlier stages of the same cycle, and the live parts of `cycle`
-    (store, model, journal), which give the same for the same pin.
+    `material`, `proposal` and `verdict`, which are results of earlier stages of the same cycle, and the live parts of
+    `cycle` (store, model, journal), which give the same for the same pin.
     """
     cycle = parameters["cycle"]
     tree = parameters.get("tree", "-")
@@ -45,6 +45,8 @@ def worth_retrying(task: Any, run: Any, state: Any) -> bool:
 
 
 STAGE: dict[str, Any] = {"cache_key_fn": stage_key, "persist_result": True, "result_serializer": "json"}
+# Always walked again: only the walk through the journal brings back trees that a lost store had, and counts the spend.
+WALKED: dict[str, Any] = {**STAGE, "refresh_cache": True}
 INTEGRATE: dict[str, Any] = {
     **STAGE,
     "retries": 3,

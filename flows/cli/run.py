@@ -68,14 +68,12 @@ def follow(repo: str, mission: str, cycles: int | None, hours: float | None, fla
     from flows.wanted import find_mission
     from flows.wiring import choose_model, launch_prefect
     from tasks.git.reading import Shelf
-    from tasks.hold import assert_free
     from tasks.server import wait_until_healthy
 
     wanted = find_mission(repo, mission, flags)
     settings = wanted.settings
     if (over := _finished(wanted.origin, wanted.id, settings.home)) is not None:
         return over
-    assert_free(settings.home, wanted.origin, wanted.id)
     choose_model(settings)  # refused before anything starts; and a live one loads while the server does
     local = launch_prefect(settings)
     if local is not None:
@@ -87,7 +85,7 @@ def follow(repo: str, mission: str, cycles: int | None, hours: float | None, fla
         from flows.mission import run_mission
 
         try:
-            outcome = Outcome.model_validate(run_mission(repo, mission, cycles, hours, flags))
+            outcome = Outcome.model_validate(run_mission(wanted.origin, mission, cycles, hours, flags))
         except TransportError as error:
             raise PrefectAway(
                 f"the Prefect server went away ({error}); nothing is lost, run the same command again"
@@ -98,14 +96,12 @@ def follow(repo: str, mission: str, cycles: int | None, hours: float | None, fla
 def _finished(origin: str, mission: str, home: Path) -> Answer | None:
     """Return the answer of a mission that has nothing left to do: it needs no run, no server and no model."""
     from flows.outcome import standing_of
-    from tasks.git.reading import Shelf
+    from tasks.hold import at_rest
 
-    shelf = Shelf(origin, home)
-    if mission not in shelf.missions():
+    state = at_rest(home, origin, mission)
+    if state is None or (outcome := standing_of(state)).status != "verified":
         return None
-    state = shelf.state(mission)
-    outcome = standing_of(state)
-    return _answer(state, outcome) if outcome.status == "verified" else None
+    return _answer(state, outcome)
 
 
 def _answer(state: "State", outcome: "Outcome") -> Answer:

@@ -106,6 +106,7 @@ def test_damage_is_refused_before_a_request_is_sent_and_a_torn_line_is_not_damag
     assert world.merges() == list(ITEMS)
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(600)
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small disk")
 def test_a_full_disk_ends_the_run_and_with_room_again_it_goes_on(world):
@@ -156,8 +157,9 @@ def test_every_cache_may_be_lost_in_the_middle_of_a_cycle(world):
     assert world.merges() == list(ITEMS)
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("point", [IN_CYCLE_2, pytest.param("2:record:cycle_ended:before", marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("point", [IN_CYCLE_2, "2:record:cycle_ended:before"])
 def test_a_lost_journal_costs_the_calls_of_its_cycle_again_and_that_is_said(world, point):
     world.die_at(point)
     assert killed(world.run())

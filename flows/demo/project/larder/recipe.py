@@ -1,11 +1,12 @@
 """Recipes as people write them, one ingredient on a line."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from larder.units import GRAMS, MILLILITRES
 
 
-class Ingredient(NamedTuple):
+@dataclass(frozen=True)
+class Ingredient:
     """What goes into a dish; things that are counted, such as eggs, have no unit."""
 
     name: str

@@ -5,8 +5,9 @@ from larder.recipe import Ingredient
 
 def line(ingredient: Ingredient) -> str:
     """Return an ingredient as it stands on the list, such as 200 g flour."""
-    words = (f"{ingredient.amount:g}", ingredient.unit, ingredient.name)
-    return " ".join(word for word in words if word)
+    if ingredient.unit:
+        return f"{ingredient.amount:g} {ingredient.unit} {ingredient.name}"
+    return f"{ingredient.amount:g} {ingredient.name}"
 
 
 def shopping_list(ingredients: list[Ingredient]) -> list[str]:
