@@ -59,7 +59,7 @@ def holding(home: Path, origin: str, mission: str, draft: Draft) -> Iterator[Hel
     The lock dies with the process. The epoch in the record fences runs with another home: the last to start wins, and
     the one before it is refused at its next append. No two runs write equal epochs, which both would own.
     """
-    with _locked(home, origin, mission):
+    with _locked(home, origin, mission) as ours, _marked(ours):
         store = Store.open(origin, home)
         store.fetch()
         record = Record(store, mission)
@@ -86,15 +86,15 @@ def _loss(held: Held) -> str:
 
 
 def at_rest(home: Path, origin: str, mission: str) -> State | None:
-    """Return a mission by its checked record, None when it was never started; Busy when another run has it."""
-    with _locked(home, origin, mission):
+    """Return a mission by its checked record; Busy when another run has it.
+
+    None when it was never started, or when its last run was killed: a new run then has to tidy up after it.
+    """
+    with _locked(home, origin, mission) as ours:
         store = Store.open(origin, home)
         store.fetch()
         record = Record(store, mission)
-        if not record.load():
-            return None
-        _close_last_journal(Held(home, store, record))
-        return record.state
+        return record.state if record.load() and not ours.exists() else None
 
 
 def _close_last_journal(held: Held) -> None:
@@ -116,16 +116,26 @@ def _assert_clean(store: Store, target: str) -> None:
 
 
 @contextmanager
-def _locked(home: Path, origin: str, mission: str) -> Iterator[None]:
+def _locked(home: Path, origin: str, mission: str) -> Iterator[Path]:
+    """Hold the lock of a mission; yields the place of the mark that a run leaves when it is killed."""
+    folder = home / "locks"
+    folder.mkdir(parents=True, exist_ok=True)
     name = f"{mission}-{hashlib.sha256(origin.encode()).hexdigest()[:8]}"
-    lock = FileLock(home / "locks" / f"{name}.lock")
-    lock_path = Path(lock.lock_file)
-    lock_path.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / f"{name}.lock")
     try:
         lock.acquire(timeout=0)
     except Timeout:
         raise Busy(f"another run on this machine works on mission {mission}: `lra watch {mission}` shows it") from None
     try:
-        yield
+        yield folder / f"{name}.running"
     finally:
         lock.release()
+
+
+@contextmanager
+def _marked(mark: Path) -> Iterator[None]:
+    mark.touch()
+    try:
+        yield
+    finally:
+        mark.unlink()
