@@ -58,10 +58,10 @@ def _make(place: Path) -> None:
 def _read(folder: Traversable, prefix: str) -> list[tuple[str, bytes]]:
     found: list[tuple[str, bytes]] = []
     for entry in folder.iterdir():
-        if entry.is_dir() and entry.name != "__pycache__":
+        if entry.is_file():
+            found.append((prefix + entry.name, entry.read_bytes()))
+        elif not entry.name.startswith((".", "__")):  # what tools leave in a checkout is not part of the example
             found += _read(entry, f"{prefix}{entry.name}/")
-        elif entry.is_file():
-            found.append((prefix + entry.name.replace("dot-", ".", 1), entry.read_bytes()))
     return found
 
 
