@@ -23,7 +23,7 @@ def load(lines: Sequence[str], path: str) -> tuple[dict[str, Any], int]:
     fields: dict[str, Any] = {}
     for key, value in data.items():
         if key not in FIELDS:
-            refuse(path, where[(str(key),)], f"there is no key {key!r} here; {nearest(str(key), tuple(FIELDS))}")
+            refuse(path, where.get((str(key),), 2), f"there is no key {key!r} here; {nearest(str(key), tuple(FIELDS))}")
         fields[key] = FIELDS[key](value, path, key, where)
     return fields, end + 1
 
@@ -84,7 +84,7 @@ def _budget(value: Any, path: str, key: str, where: Lines) -> Budget:
         refuse(path, where[(key,)], f"budget must be like {{usd: 2.00, tokens: 2000000, hours: 12}}, not {value!r}")
     known = tuple(Budget.model_fields)
     for name, limit in value.items():
-        line = where[(key, str(name))]
+        line = where.get((key, str(name)), where[(key,)])  # YAML may read a name as another: yes is True
         if name not in known:
             refuse(path, line, f"there is no budget {name!r}; {nearest(str(name), known)}")
         if type(limit) not in (int, float) or not isfinite(limit) or limit <= 0:

@@ -13,7 +13,7 @@ TALK_CHARS = 60_000
 
 
 class Talk(Value):
-    """A conversation so far, within TALK_CHARS: old answers make way before the briefing or the latest ones do."""
+    """A conversation so far. Past TALK_CHARS the oldest answers make way; the briefing and the latest KEPT never do."""
 
     wire: Wire
     knobs: Knobs

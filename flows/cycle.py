@@ -41,4 +41,4 @@ def _told(result: dict[str, Any]) -> str:
         said = f"; unstable, so it decided nothing: {unstable}" if unstable else ""
         return f"merged as {result['commit'][:12]}{said}"
     why = "; ".join(reason["message"] for reason in result["reasons"][:3]) or result["summary"]
-    return f"{result['ending']}: {why[:300]}"
+    return f"{result['ending']}: {' '.join(why.split())[:300]}"

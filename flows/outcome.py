@@ -69,7 +69,7 @@ def told(state: State, outcome: Outcome) -> str:
     for item in state.checklist.items:
         tries = f", {item.attempts} attempt{'s' if item.attempts != 1 else ''}" if item.attempts else ""
         proof = f", merged as {item.evidence.commit[:12]}" if item.evidence else ""
-        why = f"\n           {item.reason[:300]}" if item.reason else ""
+        why = f"\n           {' '.join(item.reason.split())[:300]}" if item.reason else ""
         lines.append(f"  {marks.get(item.status, str(item.status)):8} {item.id}{tries}{proof}{why}")
     return "\n".join([*lines, f"  {cost_of(state)}"])
 

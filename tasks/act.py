@@ -101,7 +101,9 @@ def _change(cycle: Cycle, tree: str, move: Change) -> Acted:
     refused = violations(changes, cycle.mission.protect, item.may_edit)
     if refused and move.path in trees.entries(cycle.pin.base_tree):
         raise AskAgain(f"{refused[0].message}. Leave it as it is and change the code instead.")
-    return Acted(after, Observation(text="done" if after != tree else "done; it was like that already"))
+    return Acted(
+        after, Observation(text="done" if after != tree else "nothing changed: the file was like that already")
+    )
 
 
 def _read(cycle: Cycle, tree: str, move: Read) -> Observation:

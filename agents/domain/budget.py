@@ -7,6 +7,11 @@ from agents.domain.value import Value
 Source = Literal["live", "recorded", "scripted"]
 
 
+def label(source: Source) -> str:
+    """Name a source for people: a script is never passed off as a model."""
+    return "scripted, not a model" if source == "scripted" else source
+
+
 class Usage(Value):
     """Tokens of one or more model calls. `cached` is part of `prompt`, `reasoning` is part of `completion`."""
 
@@ -60,7 +65,7 @@ class Spend(Value):
 
 
 class Budget(Value):
-    """Limits on one mission; None means no limit. Hours count the time cycles worked, not the time in between."""
+    """Limits on one mission; None means no limit. Hours are those of finished calls, acts and verdicts alone."""
 
     usd: float | None = None
     tokens: int | None = None

@@ -46,7 +46,7 @@ class Item(Value):
     """One unit of verified work.
 
     `calls` counts the model calls made for this item so far, by role; `last_cycle` is where the latest attempt is told.
-    `blocked_by` is a stable word (attempts, unverified, needs), `reason` is for people.
+    `blocked_by` is a stable word (attempts, unverified), `reason` is for people.
     """
 
     id: str

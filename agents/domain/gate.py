@@ -7,6 +7,7 @@ from agents.domain.value import Value, digest_of
 Outcome = Literal["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
 CheckKind = Literal["pytest", "ruff", "mypy", "build", "command"]
 Decision = Literal["pass", "fail", "unverified"]
+STORY_CHARS = 500
 
 
 class CheckReport(Value):
@@ -96,7 +97,14 @@ def judge(base: Report, candidate: Report, integrity: tuple[Reason, ...] = ()) -
         *_unchanged(base, candidate),
         *_troubles(base, candidate),
         *_unfinished(base, candidate),
-        *(Reason(kind="pass_to_pass", path=case, message=f"{case} passed on base and does not now") for case in broken),
+        *(
+            Reason(
+                kind="pass_to_pass",
+                path=case,
+                message=f"{case} passed on base and does not now" + _story(candidate, case),
+            )
+            for case in broken
+        ),
         *_new_failures(base, candidate),
         *_new_diagnostics(base, candidate),
     ]
@@ -184,10 +192,22 @@ def _lost_passes(base: Report, candidate: Report) -> tuple[tuple[str, ...], tupl
     return tuple(broken), tuple(sorted({case for _, case in unstable}))
 
 
+def _story(candidate: Report, case: str) -> str:
+    """Return what a report tells of a case, for the next attempt to learn from; nothing when it is gone."""
+    parts = (part for check in candidate.suites for part in check.details.split("\n\n"))
+    return next(
+        (f":\n{part[:STORY_CHARS]}" for part in parts if case in part.partition("\n")[0].split(" ", 1)[-1:]), ""
+    )
+
+
 def _new_failures(base: Report, candidate: Report) -> list[Reason]:
     known = {(c.check, case) for c in base.suites for case in c.cases}
     return [
-        Reason(kind="new_failure", path=case, message=f"{case} is new and does not pass ({outcome})")
+        Reason(
+            kind="new_failure",
+            path=case,
+            message=f"{case} is new and does not pass ({outcome})" + _story(candidate, case),
+        )
         for c in candidate.suites
         for case, outcome in c.cases.items()
         if (c.check, case) not in known and case not in c.flaky and outcome in ("failed", "error", "xpassed")

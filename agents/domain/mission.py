@@ -5,21 +5,24 @@ from pydantic import field_validator
 from agents.domain.budget import Budget
 from agents.domain.value import Value
 
-SUITES = ("tests", "lint", "types", "build")
-
 PROTECTED = (
     "tests/**",
     "test/**",
     "**/conftest.py",
     "**/test_*.py",
     "**/*_test.py",
+    "**/*.test.*",
+    "**/*.spec.*",
+    "**/__tests__/**",
     "pyproject.toml",
     "setup.cfg",
     "setup.py",
     "tox.ini",
     "noxfile.py",
-    "pytest.ini",
-    ".pytest.ini",
+    "**/pytest.ini",
+    "**/.pytest.ini",
+    "**/pytest.toml",
+    "**/.pytest.toml",
     "**/ruff.toml",
     "**/.ruff.toml",
     "**/mypy.ini",

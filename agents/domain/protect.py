@@ -8,7 +8,8 @@ from agents.domain.gate import Reason
 from agents.domain.value import Value
 
 ALWAYS_OURS = ("**/conftest.py", "**/sitecustomize.py", "**/usercustomize.py", "**/*.pth", "**/*.pyc", "**/*.so")
-TESTS = ("tests/**", "test/**", "**/test_*.py", "**/*_test.py")
+TESTS = ("tests/**", "test/**", "**/test_*.py", "**/*_test.py", "**/*.test.*", "**/*.spec.*", "**/__tests__/**")
+STEERS_PYTEST = ("**/pytest.*", "**/.pytest.*", "**/pyproject.toml", "**/tox.ini", "**/setup.cfg")
 SECRETS = ("**/.env", "**/.env.*", "**/*.pem", "**/*.key", "**/id_rsa", "**/id_ed25519", "**/.netrc", "**/.npmrc")
 SYMLINK, SUBMODULE = "120000", "160000"
 
@@ -54,7 +55,8 @@ def _violation(change: Change, protect: tuple[str, ...], grants: tuple[str, ...]
     if matches(path, grants):
         return None
     if change.kind == "added":
-        guarded = matches(path, ALWAYS_OURS) or (matches(path, protect) and not matches(path, TESTS))
+        is_test = matches(path, TESTS) and not matches(path, STEERS_PYTEST)  # the nearest one counts, also below tests/
+        guarded = matches(path, ALWAYS_OURS) or (matches(path, protect) and not is_test)
         what = "is new and can change how checks run"
     else:
         guarded = matches(path, protect) or matches(path, ALWAYS_OURS)

@@ -47,9 +47,9 @@ def config(repo: str) -> Answer:
 @click.command()
 @click.option("--repo", default=".", help="The repository whose lra.toml counts. Default: here.")
 def doctor(repo: str) -> Answer:
-    """Look at every part that LRA needs; calls no model, starts nothing and changes nothing.
+    """Look at every part that LRA needs.
 
-    The exit code is 0 unless a part fails.
+    Calls no model, starts nothing and changes nothing. The exit code is 0 unless a part fails.
     """
     from flows.cli.health import examine
 

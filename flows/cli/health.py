@@ -112,5 +112,5 @@ def _prefect(settings: Settings) -> Finding:
     if server is None:
         return Finding("prefect", "ok", "no local server is running; `lra run` starts it")
     if is_healthy(server.api):
-        return Finding("prefect", "ok", f"local server at {server.ui}")
+        return Finding("prefect", "ok", f"local server at {server.ui}, process {server.pid}")
     return Finding("prefect", "warn", f"the local server (process {server.pid}) does not answer", f"kill {server.pid}")

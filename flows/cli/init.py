@@ -42,9 +42,10 @@ class Look(NamedTuple):
 @click.command()
 @click.option("--repo", default=".", help="The repository. Default: here.")
 def init(repo: str) -> Answer:
-    """Write MISSION.md, an example to change, and lra.toml, where limits can be lowered.
+    """Look at a repository.
 
-    A file that exists is never overwritten: with a MISSION.md nothing is written at all, an lra.toml is kept.
+    MISSION.md is an example to change; in lra.toml limits can be lowered. A file that exists is never overwritten:
+    with a MISSION.md nothing is written at all, an lra.toml is kept.
     """
     from tasks.git.origin import Origin
 

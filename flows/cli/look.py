@@ -56,11 +56,16 @@ def status(mission: str | None, repo: str) -> Answer:
 @click.command()
 @click.argument("mission", required=False)
 @here
-@click.option("-n", "--limit", default=50, show_default=True, help="How many events.")
+@click.option("-n", "--limit", type=click.IntRange(min=1), default=50, show_default=True, help="How many events.")
 def log(mission: str | None, repo: str, limit: int) -> Answer:
-    """Show the history of a mission, newest first."""
+    """Show the history of a mission.
+
+    Newest first, one line for one event. Without MISSION: the only one there is.
+    """
     shelf = _shelf(repo)
-    events = shelf.history(_meant(shelf, mission), limit)
+    name = _meant(shelf, mission)
+    shelf.state(name)  # refuses a mission that was never started, and names those there are
+    events = shelf.history(name, limit)
     rows = [(event.at, event.cycle, event.text) for event in events]
     return Answer({"events": [event._asdict() for event in events]}, table(("at", "cycle", "event"), rows))
 
@@ -79,11 +84,12 @@ def show(mission: str, cycle: int, repo: str) -> Answer:
 
     shelf = _shelf(repo)
     name = _meant(shelf, mission)
+    state = shelf.state(name)
     result = shelf.cycle(name, cycle)
     home = read(Path(shelf.origin)).home
     journal = home / "journals" / f"{name}-{shelf.root(name)[:8]}" / f"{cycle:06d}.jsonl"
     if result is None and not journal.exists():
-        raise Misconfigured(f"mission {name} has no cycle {cycle}; it had {shelf.state(name).standing.cycles} so far")
+        raise Misconfigured(f"mission {name} has no cycle {cycle}; it had {state.standing.cycles} so far")
     data, text = transcript(result, journal)
     return Answer(data, text)
 
@@ -95,7 +101,7 @@ def show(mission: str, cycle: int, repo: str) -> Answer:
 def watch(mission: str | None, repo: str, once: bool) -> Answer:
     """Follow a mission while it runs: item, step, tokens, cost, age of the last event.
 
-    Ends by itself when no cycle is open any more; Ctrl-C ends the watching, never the mission.
+    Ends by itself when no cycle is open any more; Ctrl-C ends the watching, never the mission. With --json: once.
     """
     from flows.cli.watching import follow
     from flows.settings import read
@@ -109,12 +115,12 @@ def _shelf(repo: str) -> "Shelf":
     from tasks.git.origin import Origin
     from tasks.git.reading import Shelf
 
-    origin = Origin.parse(repo).address
-    return Shelf(origin, read(Path(origin)).home if "://" in origin else Path())
+    origin = Origin.parse(repo)
+    return Shelf(origin.address, read(origin.folder).home if origin.git_dir is None else Path())
 
 
 def _meant(shelf: "Shelf", mission: str | None) -> str:
-    if mission is not None and not mission.endswith(".md"):
+    if mission is not None and "." not in mission:  # an id never has a dot, a file always
         return mission
     if mission is not None:
         from flows.wanted import find_mission

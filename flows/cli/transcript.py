@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from agents.domain.budget import label
 from agents.domain.cycle import CycleResult
 from agents.domain.events import Row
 from tasks.journal import read
@@ -17,8 +18,8 @@ def transcript(result: CycleResult | None, journal: Path) -> tuple[dict[str, Any
         "journal": str(journal) if journal.exists() else None,
         "steps": [row.model_dump(mode="json") for row in rows],
     }
-    text = "\n".join([*_result(result), *(line for row in rows for line in _row(row)), f"journal: {journal}"])
-    return data, text
+    where = f"journal: {journal}" if journal.exists() else f"no steps to show: this machine has no journal {journal}"
+    return data, "\n".join([*_result(result), *(line for row in rows for line in _row(row)), where])
 
 
 def _result(result: CycleResult | None) -> Iterator[str]:
@@ -27,7 +28,8 @@ def _result(result: CycleResult | None) -> Iterator[str]:
         return
     pin, usage = result.pin, result.spend.usage
     yield f"cycle {pin.cycle}: item {pin.item}, attempt {pin.attempt}: {result.ending}"
-    yield f"model {pin.model} ({pin.source}), variant {pin.variant}; {usage.prompt} tokens in, {usage.completion} out"
+    used = f"{usage.prompt} tokens in, {usage.completion} out"
+    yield f"model {pin.model} ({label(pin.source)}), variant {pin.variant}; {used}"
     for reason in result.reasons:
         yield f"  {reason.kind}: {reason.message}"
     if result.commit:
@@ -43,8 +45,8 @@ def _row(row: Row) -> Iterator[str]:
                 yield message["content"]
         case "result", "think":
             said = f"{data['seconds']:.1f} s, {data['usage']['completion']} tokens"
-            yield f"\n--- {data['model']} ({data['source']}), {said}"
-            yield data["text"]
+            yield f"\n--- {data['model']} ({label(data['source'])}), {said}"
+            yield from (data["text"], *(f"{call['name']} {call['arguments']}" for call in data["tool_calls"]))
         case "result", "act":
             move = {key: value for key, value in data["move"].items() if value not in (None, "")}
             yield f"\n--- {' '.join(map(str, move.values()))}"

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agents.domain.budget import Spend
+from agents.domain.budget import Spend, label
 from agents.domain.errors import LraError
 from agents.domain.state import State
 from flows.cli.console import Answer
@@ -22,18 +22,21 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 EVERY_SECONDS = 0.5
+BETWEEN_SECONDS = 15.0  # from the end of a cycle to the record of the next one, at a slow origin
 
 
 def follow(shelf: Shelf, mission: str, home: Path, once: bool) -> Answer:
-    """Return the view that follows a mission until no cycle of it is open, or shows it once."""
-    journals = home / "journals" / f"{mission}-{shelf.root(mission)[:8]}"
+    """Return the view that follows a mission until no cycle of it is open any more, or shows it once."""
     state = shelf.state(mission)
+    journals = _journals(shelf, mission, home)
 
     def show(console: "Console") -> None:
         from rich.live import Live
 
         with Live(console=console, auto_refresh=False, transient=True) as live:
-            while (now := shelf.state(mission)).standing.open is not None:
+            seen = float("-inf")
+            while (now := shelf.state(mission)).standing.open or _is_between(now, seen):
+                seen = time.monotonic() if now.standing.open else seen
                 live.update(line(now, journals), refresh=True)
                 time.sleep(EVERY_SECONDS)
         console.print(told(now, standing_of(now)))
@@ -53,7 +56,7 @@ def line(state: State, journals: Path) -> str:
     age = f"{max(0.0, time.time() - seen.at):.0f} s ago" if seen.at else "not yet"
     return (
         f"{pin.item} (cycle {pin.cycle}, attempt {pin.attempt}): {seen.doing or 'orient'}, step {seen.steps}; "
-        f"{spend.usage.total} tokens, {_money(spend)}; last event {age}"
+        f"{spend.usage.total} tokens, {_money(spend)}; last event {age}; {label(pin.source)}"
     )
 
 
@@ -88,9 +91,11 @@ def _live(shelf: Shelf, mission: str, home: Path) -> Iterator[logging.Handler]:
     with Live(console=Console(stderr=True, markup=False, highlight=False), auto_refresh=False, transient=True) as live:
 
         def refresh() -> None:
+            journals: Path | None = None  # found once: its name is in the first commit of a record that only grows
             while not over.wait(EVERY_SECONDS):
                 if (state := _state(shelf, mission)) is not None:
-                    live.update(line(state, _journals(shelf, mission, home)), refresh=True)
+                    journals = journals or _journals(shelf, mission, home)
+                    live.update(line(state, journals), refresh=True)
 
         watcher = threading.Thread(target=refresh, daemon=True)
         watcher.start()
@@ -111,6 +116,11 @@ class _Above(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Show one record."""
         self._show(self.format(record))
+
+
+def _is_between(state: State, seen: float) -> bool:
+    """Say whether the next cycle of a run may be about to open: work is left, and one was open a moment ago."""
+    return standing_of(state).status == "ready" and time.monotonic() - seen < BETWEEN_SECONDS
 
 
 def _state(shelf: Shelf, mission: str) -> State | None:
