@@ -1,4 +1,4 @@
-.PHONY: check test nightly demo record-demo
+.PHONY: check test nightly demo
 
 check:  ## everything a change must pass
 	bash .ci/run

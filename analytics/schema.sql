@@ -34,7 +34,7 @@ COMMENT ON COLUMN events.mission IS 'Id of the mission.';
 COMMENT ON COLUMN events.cycle IS 'Number of the cycle.';
 COMMENT ON COLUMN events.seq IS 'Position in the journal, from 0.';
 COMMENT ON COLUMN events.phase IS 'fact, intent (a step begins) or result (it ended).';
-COMMENT ON COLUMN events.kind IS 'cycle, think, act, verify, integrate or end.';
+COMMENT ON COLUMN events.kind IS 'cycle, think, act, verify or end.';
 COMMENT ON COLUMN events.place IS 'Which step: stage/role/position.';
 COMMENT ON COLUMN events.inputs IS 'Digest of the inputs of the step.';
 COMMENT ON COLUMN events.at_s IS 'When it was written, seconds since 1970 by the clock of that machine.';

@@ -1,14 +1,15 @@
 """When two trees are to be judged outside of a mission: which trees, which checks, and the documented answer."""
 
 import time
-from pathlib import Path
 from typing import Any
 
+from agents.domain.errors import Misconfigured
 from agents.domain.mission import PROTECTED
 from flows.settings import read
 from tasks.checks.detect import detect
 from tasks.checks.measure import Plan
 from tasks.gate import Contract, decide
+from tasks.git.origin import Origin
 from tasks.git.store import Store
 
 WORKTREE = "WORKTREE"
@@ -19,13 +20,18 @@ def judged(
 ) -> dict[str, Any]:
     """Return the gate's answer as the documented JSON; the repository itself is only read."""
     started = time.perf_counter()
-    settings = read(Path(origin))
+    folder = Origin.parse(origin).folder
+    if candidate == WORKTREE and (folder is None or not (folder / ".git").exists()):
+        raise Misconfigured(f"{origin} has no files of its own to judge: name a revision instead of {WORKTREE}")
+    settings = read(folder)
     store = Store.open(origin, settings.home)
     store.fetch()
     trees = store.trees
     base_tree = trees.tree_of(store.commit_of(base))
     tree = (
-        trees.snapshot(base_tree, Path(origin)) if candidate == WORKTREE else trees.tree_of(store.commit_of(candidate))
+        trees.snapshot(base_tree, folder)
+        if candidate == WORKTREE and folder
+        else trees.tree_of(store.commit_of(candidate))
     )
     suites = checks or detect(trees.entries(base_tree), lambda path: trees.read(base_tree, path))
     plan = Plan(suites=suites, acceptance=accept, seconds=round(settings.check_seconds))

@@ -12,7 +12,7 @@ from flows.courtesy import introduce
 from flows.cycle import run_cycle
 from flows.outcome import Outcome
 from flows.wanted import find_mission
-from flows.wiring import means
+from flows.wiring import is_unpriced, means
 from tasks.cycle import Cycle, Means, begin
 from tasks.hold import Held, holding
 
@@ -37,9 +37,15 @@ def run_mission(
     with holding(chosen.home, wanted.origin, wanted.id, wanted.start) as held:
         for said in wanted.draft.left_out if wanted.draft else ():
             log.info("left out: %s", said)
-        if wanted.differs_from(held.state):
-            log.warning("%s differs from the mission that was started; what was started is worked on", mission)
+        if differs := wanted.differs_from(held.state):
+            log.warning(
+                "%s was changed (%s); the mission goes on as it was started. Give it another title to start anew",
+                mission,
+                ", ".join(differs),
+            )
         bring = means(chosen)
+        if held.state.mission.budget.usd is not None and is_unpriced(bring.model):
+            log.warning("%s has no known price: the limit on money cannot hold it", bring.model.name)
         introduce(held.state, bring.variant, bring.model.source)
         try:
             return work(held, bring, cycles, hours).model_dump(mode="json")

@@ -180,7 +180,8 @@ def _refuse_loosening(asked: Mapping[str, Told], *allowing: Mapping[str, Told]) 
 
 
 def _how(key: str) -> str:
-    return f"{flag(key)}, {variable(key)} or {OPERATOR_FILE}"
+    flags = f"{flag(key)}, " if key in ("model", "api_base") else ""
+    return f"{flags}{variable(key)} or {OPERATOR_FILE}"
 
 
 def _nearest(name: str, known: Mapping[str, Any]) -> str:

@@ -53,13 +53,16 @@ class Wanted(NamedTuple):
         )
         return mission, draft.checklist
 
-    def differs_from(self, state: State) -> bool:
-        """Say whether the file tells something else than the mission that was started from it."""
+    def differs_from(self, state: State) -> tuple[str, ...]:
+        """Name what the file tells otherwise than the mission that was started from it, which never changes."""
         if self.draft is None:
-            return False
-        told = [(i.id, i.description, i.needs, i.checks, i.files, i.may_edit) for i in self.draft.checklist.items]
-        kept = [(i.id, i.description, i.needs, i.checks, i.files, i.may_edit) for i in state.checklist.items]
-        return (told, self.draft.brief) != (kept, state.mission.brief)
+            return ()
+        draft, mission = self.draft, state.mission
+        fixed = {"id", "description", "needs", "priority", "files", "checks", "may_edit"}
+        told, kept = ([item.model_dump(include=fixed) for item in c.items] for c in (draft.checklist, state.checklist))
+        given = ("brief", "target", "checks", "protect", "budget", "attempts")
+        differs = [n for n in given if getattr(draft, n) not in (None, getattr(mission, n))]
+        return (*differs, *(("items",) if told != kept else ()))
 
 
 def find_mission(repo: str, mission: str, flags: Mapping[str, Any] | None = None) -> Wanted:
@@ -68,7 +71,7 @@ def find_mission(repo: str, mission: str, flags: Mapping[str, Any] | None = None
     settings = read(origin.folder, flags)
     for path in (Path(mission), *((origin.folder / mission,) if origin.folder else ())):
         if path.is_file():
-            draft = parse(path.read_text(encoding="utf-8"), str(path))
+            draft = parse(_text(path.read_bytes(), str(path)), str(path))
             return Wanted(draft.id, origin.address, settings, draft)
     if not mission.endswith(FILES):
         return Wanted(mission, origin.address, settings, None)
@@ -77,5 +80,13 @@ def find_mission(repo: str, mission: str, flags: Mapping[str, Any] | None = None
     tree = store.trees.tree_of(store.head(store.default_branch()) or "HEAD")
     if mission not in store.trees.entries(tree):
         raise Misconfigured(f"there is no mission file {mission}, neither here nor in {origin.shown}")
-    draft = parse(store.trees.read(tree, mission).decode("utf-8"), mission)
+    draft = parse(_text(store.trees.read(tree, mission), mission), mission)
     return Wanted(draft.id, origin.address, settings, draft)
+
+
+def _text(content: bytes, path: str) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        where = f"{error.reason} at byte {error.start}"
+        raise Misconfigured(f"{path} is not UTF-8 text ({where}); save it as UTF-8") from None

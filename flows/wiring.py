@@ -1,8 +1,9 @@
-"""When settings are known: which model, which mission, which Prefect. The one place that chooses."""
+"""When settings are known: which model, which variant, which Prefect. The one place that chooses."""
 
 import os
 from pathlib import Path
 
+from agents.domain.budget import Usage
 from agents.domain.cycle import Knobs
 from agents.domain.errors import Misconfigured
 from agents.domain.value import digest_of
@@ -36,6 +37,11 @@ def choose_model(settings: Settings) -> Model:
     declared = None if None in prices else (prices[0] or 0.0, prices[1] or 0.0)
     key = settings.api_key.get_secret_value() if settings.api_key else None
     return Live(name, settings.api_base, key, settings.request_seconds, declared)
+
+
+def is_unpriced(model: Model) -> bool:
+    """Say whether the calls of a live model cost an unknown amount."""
+    return model.source == "live" and model.price(Usage(prompt=1_000_000)) is None
 
 
 def means(settings: Settings) -> Means:

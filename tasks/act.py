@@ -99,7 +99,7 @@ def _change(cycle: Cycle, tree: str, move: Change) -> Acted:
     if stray := strays(changes, item.files, item.may_edit):
         raise AskAgain(f"{stray[0].message}. You may change: {', '.join(item.files)}. Nothing was changed.")
     refused = violations(changes, cycle.mission.protect, item.may_edit)
-    if refused and move.path in trees.entries(cycle.pin.base_tree):
+    if refused:
         raise AskAgain(f"{refused[0].message}. Leave it as it is and change the code instead.")
     return Acted(
         after, Observation(text="done" if after != tree else "nothing changed: the file was like that already")

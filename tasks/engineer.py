@@ -69,7 +69,7 @@ def _ask(cycle: Cycle, talk: Talk, position: int) -> Reply:
 
 
 def _carry_out(cycle: Cycle, tree: str, moves: tuple[Move, ...], position: int) -> Turn:
-    """Do the moves of one reply in order, up to the first that fails; changes are checked, and green submits itself."""
+    """Do the moves of one reply in order, up to a change that fails; changes are checked, and green submits itself."""
     told: list[str] = []
     changed = False
     for number, move in enumerate(moves):

@@ -1,4 +1,4 @@
-"""Do it, durably: one mission has one runner. Order at start: lock, record, epoch; Prefect comes after."""
+"""Do it, durably: one mission has one runner. Order at start: lock, record, epoch."""
 
 import hashlib
 import logging

@@ -22,10 +22,9 @@ RACES = 5
 
 
 class Merge(NamedTuple):
-    """What is about to land: the merge commit on top of `onto`, and the verdict on exactly its tree."""
+    """What is about to land: the merge commit, and the verdict on exactly its tree."""
 
     commit: str
-    onto: str
     verdict: Verdict
 
 
@@ -67,7 +66,7 @@ def _merge(cycle: Cycle, proposal: Proposal, verdict: Verdict) -> Merge | CycleR
             return _result(cycle, proposal, "refused", verdict)
         tree = merged.tree
     commit = trees.commit(tree, (onto, work), _message(cycle, verdict, trees.tree_of(onto)))
-    return Merge(commit, onto, verdict)
+    return Merge(commit, verdict)
 
 
 def _record(cycle: Cycle, result: CycleResult, merge: Merge | None) -> CycleResult:

@@ -19,6 +19,7 @@ from agents.domain.value import canonical
 from tasks.tally import Tally
 
 Data = dict[str, Any]
+FORMAT = 1
 
 
 class Journal:
@@ -160,6 +161,10 @@ def read_line(line: bytes) -> Row:
     data = json.loads(line.decode("utf-8", "surrogatepass"))
     if not isinstance(data, dict) or data.pop("sum", None) != _sum(data):
         raise ValueError("the checksum does not match")
+    if data.get("format") != FORMAT:
+        raise ValueError(
+            f"format {data.get('format')} is of another version of LRA than this one, which reads {FORMAT}"
+        )
     try:
         return Row.model_validate(data)
     except ValidationError as error:

@@ -20,7 +20,6 @@ def orient(cycle: Cycle) -> Data:
     """Return the material for the briefing, remarks for people, and why no check can show the item done (or "")."""
     report = base_report(cycle, cycle.pin.base_tree)
     return {
-        "schema_version": 1,
         "material": _material(cycle, report).model_dump(mode="json"),
         "remarks": list(_remarks(report)),
         "unverifiable": _unverifiable(report),

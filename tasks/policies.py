@@ -1,4 +1,4 @@
-"""Do it, durably: every retry, time-out and stage key has its name here and nowhere else."""
+"""Do it, durably: how a stage is keyed, kept and retried, and how a model call is tried again."""
 
 import random
 from typing import Any

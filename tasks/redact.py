@@ -5,7 +5,9 @@ import re
 from agents.domain.protect import SECRETS, matches
 from tasks.git.trees import Trees
 
-ASSIGNMENT = re.compile(r"^\s*(?:export\s+)?[A-Za-z_][A-Za-z0-9_.]*\s*[:=]\s*[\"']?([^\s\"']{6,})", re.MULTILINE)
+ASSIGNMENT = re.compile(r"^\s*(?:export\s+)?[\w./:-]+\s*[:=]\s*[\"']?([^\s\"']{6,})", re.MULTILINE)
+LOGIN = re.compile(r"\b(?:password|login|account)\s+(\S{6,})")
+BODY = re.compile(r"^[A-Za-z0-9+/=]{16,}$", re.MULTILINE)
 MASK = "[redacted]"
 
 
@@ -16,7 +18,9 @@ class Redactor:
         texts = [
             trees.read(tree, path).decode("utf-8", "replace") for path in trees.entries(tree) if matches(path, SECRETS)
         ]
-        self._values = sorted({value for text in texts for value in ASSIGNMENT.findall(text)}, key=len, reverse=True)
+        forms = (ASSIGNMENT, LOGIN, BODY)
+        values = {value for text in texts for form in forms for value in form.findall(text)}
+        self._values = sorted(values, key=len, reverse=True)
 
     def __call__(self, text: str) -> str:
         """Return the text without any of the values."""

@@ -30,7 +30,7 @@ class Tally:
                 self.spend += worst_case(lost.data)
             self._asked[row.place] = row
         elif row.phase == "result":
-            self.steps += row.kind in ("think", "act")
+            self.steps += row.kind in ("think", "act", "verify")
             if row.kind in ("act", "verify"):
                 self.spend += Spend(seconds=row.data.get("seconds", 0.0))
             if row.kind == "think":

@@ -26,9 +26,14 @@ def verdict_on(cycle: Cycle, base_tree: str, tree: str) -> Verdict:
 
     def run() -> Data:
         started = time.perf_counter()
-        verdict = decide(cycle.trees, base_tree, tree, contract, cycle.held.home)
+        verdict = _redacted(cycle, decide(cycle.trees, base_tree, tree, contract, cycle.held.home))
         seconds = round(time.perf_counter() - started, 3)
         return {"verdict": verdict.model_dump(mode="json"), "digest": verdict.digest(), "seconds": seconds}
 
     done = step(cycle.journal, Key("verify", f"verify/{base_tree[:12]}/{tree[:12]}", inputs), run)
     return Verdict.model_validate(done["verdict"])
+
+
+def _redacted(cycle: Cycle, verdict: Verdict) -> Verdict:
+    reasons = tuple(r.model_copy(update={"message": cycle.redact(r.message)}) for r in verdict.reasons)
+    return verdict.model_copy(update={"reasons": reasons})

@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple
 from agents.domain.budget import Source, Usage
 from agents.domain.value import Value
 
-RowKind = Literal["cycle", "think", "act", "verify", "integrate", "end"]
+RowKind = Literal["cycle", "think", "act", "verify", "end"]
 
 
 class Key(NamedTuple):

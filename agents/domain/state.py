@@ -1,6 +1,6 @@
 """Where does a mission stand? The values that the record holds, taken together."""
 
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import model_validator
 
@@ -17,7 +17,7 @@ class Standing(Value):
     `epoch` grows by one with every run that takes the mission; `holder` says where that run is (host and process).
     """
 
-    format: int = 1
+    format: Literal[1] = 1
     epoch: int = 0
     holder: str = ""
     cycles: int = 0

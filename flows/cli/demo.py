@@ -5,6 +5,7 @@ import time
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -21,7 +22,7 @@ PINNED = {"max_calls": 4, "max_tokens": 2048, "temperature": 0.0, "moves": "text
 def demo(record: Path | None, model: str | None, api_base: str | None) -> Answer:
     """Do the main job on an example: no cost, key or network.
 
-    A mission of four items is planned, worked on, verified and merged in a small repository made for it. The model's
+    A mission of four items is worked on, verified and merged in a small repository made for it. The model's
     replies are a genuine recording; everything else happens now, on this machine.
     """
     from flows.cli.run import follow
@@ -88,7 +89,7 @@ def _where(home: Path, place: Path, journals: Path) -> dict[str, Any]:
     return {
         "repository": str(place),
         "journals": str(journals),
-        "prefect_ui": server.ui if server else None,
+        "prefect_ui": server.ui if server else "at PREFECT_API_URL",
         "metrics": str(home / "metrics" / "snapshot.duckdb"),
     }
 
@@ -115,14 +116,15 @@ def _is_reply(row: Any) -> bool:
 def _told(data: dict[str, Any]) -> str:
     was = data["recorded"]
     cost = "unpriced" if was["cost_usd"] is None else f"${was['cost_usd']:.6f}"
+    place = quote(data["repository"])
     return "\n".join(
         (
             "This was a recording: the model's replies were captured earlier; checks, merges and record are of now.",
             f"  when recorded  {was['model']}: {was['calls']} calls, {was['tokens']} tokens, "
             f"{was['model_seconds']} s, {cost}",
-            f"  the work       git -C {data['repository']} log --graph main",
-            f"  the record     lra status {data['mission']} --repo {data['repository']}",
-            f"  a transcript   lra show {data['mission']} 1 --repo {data['repository']}",
+            f"  the work       git -C {place} log --graph main",
+            f"  the record     lra status {data['mission']} --repo {place}",
+            f"  a transcript   lra show {data['mission']} 1 --repo {place}",
             f"  Prefect UI     {data['prefect_ui']}",
             "  the metrics    lra metrics sql 'FROM spend'",
         )

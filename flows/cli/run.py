@@ -1,5 +1,6 @@
-"""When does work begin? `lra run` and `lra demo`: start or resume a mission and follow it."""
+"""When does work begin? `lra run`: start or resume a mission and follow it."""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,10 +37,10 @@ class Span(click.ParamType[float]):
         """Read a number and its unit."""
         if isinstance(value, float):
             return value
-        try:
-            return float(value[:-1]) * SECONDS[value[-1]] / 3600
-        except (KeyError, ValueError, IndexError):
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", value)
+        if found is None or not float(found[1]):
             self.fail(f"{value!r} is not a time such as 90m, 2h or 3d", param, ctx)
+        return float(found[1]) * SECONDS[found[2]] / 3600
 
 
 @click.command()

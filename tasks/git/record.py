@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from functools import cached_property
+from shlex import quote
 from typing import NamedTuple
 
 from pydantic import ValidationError
@@ -144,15 +145,15 @@ class Record:
         if seen and (not lines or lines[-1].split("|")[1] != seen):
             raise BrokenRecord(
                 f"{self._branch} of {self.store.origin} was rewound or rewritten: {seen[:12]} is no longer in it. "
-                f"To put it back: git -C {self.store.path} push {self.store.origin} +{seen}:{self.ref}"
+                f"To put it back: git -C {quote(str(self.store.path))} push origin +{seen}:{self.ref}"
             )
 
     def _refuse_if_deleted(self) -> None:
         if (seen := self._last_seen()) is not None:
+            place = quote(str(self.store.path))
             raise BrokenRecord(
-                f"{self._branch} was deleted from {self.store.origin}. To put it back: git -C {self.store.path} push "
-                f"{self.store.origin} {seen}:{self.ref}. To start anew: git -C {self.store.path} "
-                f"update-ref -d {self._seen}"
+                f"{self._branch} was deleted from {self.store.origin}. To put it back: git -C {place} push origin "
+                f"{seen}:{self.ref}. To start anew: git -C {place} update-ref -d {self._seen}"
             )
 
     def _check_evidence(self, state: State) -> None:
@@ -168,10 +169,11 @@ class Record:
                 )
 
     def _tampered(self, commit: str, what: str) -> str:
+        place = quote(str(self.store.path))
         return (
             f"{self._branch} of {self.store.origin} was changed by something else than LRA: commit {commit[:12]}: "
-            f"{what}. Look at it with `git show {commit[:12]}`; push the last sound commit back with "
-            f"`git push --force {self.store.origin} {commit[:12]}~1:{self.ref}`."
+            f"{what}. Look at it with `git -C {place} show {commit[:12]}`; put the last sound commit back with "
+            f"`git -C {place} push --force origin {commit[:12]}~1:{self.ref}`."
         )
 
     def _taken_over(self) -> str:
@@ -191,7 +193,7 @@ def cycle_path(number: int) -> str:
 
 
 def parse_state(texts: Mapping[str, bytes | None], where: str) -> State:
-    """Return the state that the record's files hold; BrokenRecord when they hold none."""
+    """Return the state that the record's files hold; BrokenRecord when they hold none, or one of a newer version."""
     try:
         return State(
             mission=Mission.model_validate_json(texts[SPEC] or b""),

@@ -71,7 +71,9 @@ def refusal_of_push(push: Outcome, origin: Origin) -> LraError:
     if "permission denied" in push.err.lower():
         return refusal(push, origin)
     if ".lock': File exists" in push.err:
-        return TryLater(f"another git process is at work in {origin.shown}, or one crashed there{told}")
+        return TryLater(
+            f"another git process is at work in {origin.shown}, or one crashed there{told}; run the same command again"
+        )
     if not reasons or all(_is_any(_BEHIND, reason) for reason in reasons):
         return Moved(f"{origin.shown} moved meanwhile ({', '.join(map(_inner, reasons)) or 'atomic push failed'})")
     return NeedsHuman(f"{origin.shown} refused the push: {'; '.join(map(_inner, reasons))}{told}. Nothing was moved")
@@ -94,7 +96,7 @@ def refusal(talk: Outcome, origin: Origin) -> LraError:
         return Misconfigured(f"{origin.shown} is not there, or not for you; check the address. Git said: {said}")
     if origin.folder is not None:
         return Misconfigured(f"git cannot use {origin.shown}: {said}")
-    return TryLater(f"{origin.shown} could not be reached; it is tried again. Git said: {said}")
+    return TryLater(f"{origin.shown} could not be reached; run the same command again later. Git said: {said}")
 
 
 def _is_any(causes: frozenset[str], said: str) -> bool:

@@ -156,16 +156,6 @@ class Trees:
         found = sorted(self.objects.differences(one, other), key=lambda row: row[0])
         return tuple(_change(text_of(path), old, new) for path, old, new in found)
 
-    def patch(self, one: str, other: str, limit: int) -> str:
-        """Return the difference as text for people, at most `limit` bytes of it, saying so where it is cut."""
-        plain = ("--no-renames", "--no-ext-diff", "--no-textconv", "--no-color")
-        made = self.git.bounded("diff-tree", "-r", "-p", *plain, one, other, limit=limit, seconds=60)
-        text = made.out.decode(errors="replace")
-        if made.cut:
-            return f"{text}\n[cut here: the difference is longer than {limit} bytes]\n"
-        made.required()
-        return text
-
     def merge(self, base: str, ours: str, theirs: str) -> Merged:
         """Merge two changes of one base (commits or trees) without a working copy; a conflict is no error."""
         fixed = datetime.fromtimestamp(0, UTC)

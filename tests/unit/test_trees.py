@@ -164,12 +164,6 @@ def test_a_file_that_becomes_a_link_is_a_change_of_type(trees, tree):
     assert (change.kind, change.old_mode, change.new_mode) == ("typechange", "100644", "120000")
 
 
-def test_a_patch_says_where_it_is_cut(trees, tree):
-    after = trees.write(tree, "a.txt", b"one\nTWO\n" * 500)
-    assert "+TWO" in trees.patch(tree, after, 100_000)
-    assert "longer than 200 bytes" in trees.patch(tree, after, 200)
-
-
 def test_changes_of_different_files_merge(trees, tree):
     base = trees.commit(tree, (), "base")
     ours, theirs = trees.write(tree, "a.txt", b"ours\n"), trees.delete(tree, "src/run.sh")
