@@ -10,6 +10,8 @@ from agents.prompt import fill, text_of
 ROLE = "lead_engineer"
 KEPT = 6
 TALK_CHARS = 60_000
+WARMER = 0.2
+HOTTEST = 1.0
 
 
 class Talk(Value):
@@ -17,14 +19,22 @@ class Talk(Value):
 
     wire: Wire
     knobs: Knobs
+    attempt: int
     messages: tuple[Message, ...]
 
     def request(self) -> Request:
-        """Return what is asked next: a function of the conversation and the knobs alone."""
+        """Return what is asked next: a function of the conversation, the attempt and the knobs alone.
+
+        What failed before is not to be said again: every earlier attempt, and every reply that repeats one of this
+        conversation, makes the temperature warmer by WARMER, up to HOTTEST.
+        """
+        said = [message.content for message in self.messages if message.role == "assistant"]
+        again = self.attempt - 1 + len(said) - len(set(said))
+        warm = min(self.knobs.temperature + WARMER * again, max(HOTTEST, self.knobs.temperature))
         return Request(
             messages=self.messages,
             tools=self.wire == "tools",
-            temperature=self.knobs.temperature,
+            temperature=round(warm, 3),
             max_tokens=self.knobs.max_tokens,
         )
 
@@ -47,11 +57,11 @@ class Talk(Value):
         return self.model_copy(update={"messages": tuple(messages)})
 
 
-def opening(briefing: str, wire: Wire, knobs: Knobs) -> Talk:
+def opening(briefing: str, wire: Wire, knobs: Knobs, attempt: int) -> Talk:
     """Begin an attempt: fresh context, the rules, the moves of this wire, and the briefing."""
     system = fill("lead_engineer", moves=text_of(f"moves_{wire}").strip())
     messages = (Message(role="system", content=system), Message(role="user", content=briefing))
-    return Talk(wire=wire, knobs=knobs, messages=messages)
+    return Talk(wire=wire, knobs=knobs, attempt=attempt, messages=messages)
 
 
 def moves_of(reply: Reply) -> tuple[Move, ...]:

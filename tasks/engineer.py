@@ -39,7 +39,8 @@ def attempt(cycle: Cycle, material: Material) -> Proposal:
     """Let the Lead Engineer work on the item from the base tree, within the calls and the budget it has."""
     previous = cycle.held.record.cycle(cycle.pin.previous) if cycle.pin.previous else None
     knobs = cycle.pin.knobs
-    talk = opening(brief(cycle.mission, cycle.item, material, previous, knobs.briefing_chars), cycle.pin.wire, knobs)
+    briefing = brief(cycle.mission, cycle.item, material, previous, knobs.briefing_chars)
+    talk = opening(briefing, cycle.pin.wire, knobs, cycle.pin.attempt)
     turn = Turn(tree=cycle.pin.base_tree, told="")
     unreadable = 0
     for position in range(knobs.max_calls):

@@ -21,7 +21,7 @@ def said(text: str = "", *calls: ToolCall) -> Reply:
 
 @pytest.mark.parametrize("wire", ["text", "tools"])
 def test_an_attempt_opens_with_the_rules_its_moves_and_the_briefing(wire) -> None:
-    request = opening("the $briefing", wire, KNOBS).request()
+    request = opening("the $briefing", wire, KNOBS, 1).request()
     assert [message.role for message in request.messages] == ["system", "user"]
     assert request.messages[0].content.startswith("You are the Lead Engineer")
     assert request.messages[0].content.endswith(text_of(f"moves_{wire}"))
@@ -31,14 +31,14 @@ def test_an_attempt_opens_with_the_rules_its_moves_and_the_briefing(wire) -> Non
 
 def test_the_same_talk_asks_the_same_again() -> None:
     def digest() -> str:
-        return opening("b", "text", KNOBS).heard(said("a")).told("o").request().digest()
+        return opening("b", "text", KNOBS, 1).heard(said("a")).told("o").request().digest()
 
     assert digest() == digest()
 
 
 def test_what_was_said_and_seen_alternates() -> None:
     call = ToolCall(name="check", arguments="{}")
-    talk = opening("b", "tools", KNOBS).heard(said("x", call)).told("seen").heard(said()).told("again")
+    talk = opening("b", "tools", KNOBS, 1).heard(said("x", call)).told("seen").heard(said()).told("again")
     assert [message.role for message in talk.messages[2:]] == ["assistant", "user", "assistant", "user"]
     assert [message.content for message in talk.messages[2:]] == [
         'x\n{"arguments":"{}","name":"check"}',
@@ -51,13 +51,13 @@ def test_what_was_said_and_seen_alternates() -> None:
 @settings(max_examples=50, derandomize=True, deadline=None)
 @given(st.lists(st.integers(0, TALK_CHARS // 4), min_size=1, max_size=12))
 def test_a_long_talk_loses_its_oldest_steps_and_never_its_opening(sizes: list[int]) -> None:
-    talk = opening("b", "text", KNOBS)
+    talk = opening("b", "text", KNOBS, 1)
     told: list[str] = []
     for number, size in enumerate(sizes):
         told += [f"{number}" + "x" * size, f"{number}" + "y" * size]
         talk = talk.heard(said(told[-2])).told(told[-1])
     contents = [message.content for message in talk.messages]
-    assert talk.messages[:2] == opening("b", "text", KNOBS).messages
+    assert talk.messages[:2] == opening("b", "text", KNOBS, 1).messages
     assert contents[-KEPT:] == [*contents[:2], *told][-KEPT:]
     left_out = [content == "(left out: an earlier step)" for content in contents[2:]]
     assert left_out == sorted(left_out, reverse=True)
@@ -66,7 +66,7 @@ def test_a_long_talk_loses_its_oldest_steps_and_never_its_opening(sizes: list[in
 
 
 def test_a_short_talk_is_kept_whole() -> None:
-    talk: Talk = opening("b", "text", KNOBS)
+    talk: Talk = opening("b", "text", KNOBS, 1)
     for number in range(20):
         talk = talk.heard(said(f"a{number}")).told(f"o{number}")
     assert len(talk.messages) == 42
@@ -78,3 +78,12 @@ def test_moves_are_called_or_written_and_calls_win() -> None:
     assert moves_of(said("READ: a", ToolCall(name="check", arguments="{}"))) == (Check(),)
     with pytest.raises(AskAgain, match="holds no move"):
         moves_of(said("I am done."))
+
+
+def test_what_failed_before_makes_the_next_request_warmer_up_to_a_limit():
+    first = opening("b", "text", KNOBS, 1)
+    repeated = first.heard(said("a")).told("red").heard(said("a")).told("red")
+    assert first.heard(said("a")).told("red").request().temperature == KNOBS.temperature
+    assert repeated.request().temperature == opening("b", "text", KNOBS, 2).request().temperature == 0.7
+    assert opening("b", "text", KNOBS, 40).request().temperature == 1.0
+    assert opening("b", "text", KNOBS.model_copy(update={"temperature": 1.5}), 3).request().temperature == 1.5

@@ -2,5 +2,5 @@
 
 
 def average(prices: dict[str, float]) -> float:
-    """Return what a thing costs on the average of all shops."""
+    """Return what a thing costs on the average."""
     return sum(prices.values()) / len(prices)
