@@ -18,7 +18,7 @@ from agents.domain.mission import Mission
 from agents.domain.state import State
 from tasks.git.record import Event, Record
 from tasks.git.store import Store
-from tasks.journal import Journal
+from tasks.journal import Journal, file_of, folder_of
 
 log = logging.getLogger("lra")
 
@@ -49,7 +49,7 @@ class Held:
         return Journal(self._path(pin), first)
 
     def _path(self, pin: Pin) -> Path:
-        return self.home / "journals" / self.key / f"{pin.cycle:06d}.jsonl"
+        return file_of(folder_of(self.home, self.state.mission.id, self.record.root), pin.cycle)
 
 
 @contextmanager

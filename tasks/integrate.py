@@ -5,12 +5,10 @@ from typing import NamedTuple
 
 from prefect import task
 
-from agents.domain.checklist import Checklist, Evidence
 from agents.domain.cycle import CycleResult, Ending, Proposal
 from agents.domain.decisions import Decision
 from agents.domain.errors import TryLater
 from agents.domain.gate import Reason, Verdict
-from agents.domain.state import State
 from tasks.cycle import Cycle
 from tasks.git.record import DECISIONS, Event, cycle_path
 from tasks.git.store import Moved
@@ -71,7 +69,7 @@ def _merge(cycle: Cycle, proposal: Proposal, verdict: Verdict) -> Merge | CycleR
 
 def _record(cycle: Cycle, result: CycleResult, merge: Merge | None) -> CycleResult:
     held = cycle.held
-    state = held.state.ended(result, _checklist(held.state, result))
+    state = held.state.ended(result)
     files = {cycle_path(result.pin.cycle): result.model_dump_json(indent=1).encode(), **_decisions(cycle, result)}
     also = {f"refs/heads/{cycle.mission.target}": merge.commit} if merge else {}
     event = Event("cycle_ended", f"{result.pin.item}: {result.ending}", result.pin.cycle, result.pin.item)
@@ -92,17 +90,6 @@ def _decisions(cycle: Cycle, result: CycleResult) -> dict[str, bytes]:
     )
     before = cycle.held.record.read(DECISIONS) or b""
     return {DECISIONS: before + decision.model_dump_json().encode() + b"\n"}
-
-
-def _checklist(state: State, result: CycleResult) -> Checklist:
-    item = state.checklist[result.pin.item]
-    if result.ending == "merged" and result.commit and result.verdict:
-        evidence = Evidence(cycle=result.pin.cycle, commit=result.commit, verdict=result.verdict)
-        return state.checklist.with_item(item.finished(evidence, result.calls))
-    reason = "; ".join(reason.message for reason in result.reasons[:3]) or result.summary
-    if result.ending == "unverified":
-        return state.checklist.with_item(item.blocked("unverified", reason, result.calls))
-    return state.checklist.with_item(item.failed(reason[:1000], result.calls, state.mission.attempts))
 
 
 def _unmerged(cycle: Cycle, proposal: Proposal, verdict: Verdict | None) -> CycleResult:

@@ -110,6 +110,16 @@ class Journal:
             self._results[row.place] = row
 
 
+def folder_of(home: Path, mission: str, root: str) -> Path:
+    """Return where the journals of a mission are; `root`, the first commit of its record, tells equal ids apart."""
+    return home / "journals" / f"{mission}-{root[:8]}"
+
+
+def file_of(folder: Path, cycle: int) -> Path:
+    """Return the journal of a cycle."""
+    return folder / f"{cycle:06d}.jsonl"
+
+
 def step(journal: Journal, key: Key, run: Callable[[], Data], intent: Callable[[], Data] = dict) -> Data:
     """Return what is recorded under `key`, or run once and record it before anyone can see it."""
     if (done := journal.find(key)) is not None:

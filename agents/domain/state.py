@@ -5,10 +5,13 @@ from typing import Literal, Self
 from pydantic import model_validator
 
 from agents.domain.budget import Spend
-from agents.domain.checklist import Checklist, Status
+from agents.domain.checklist import Checklist, Evidence, Item, Status
 from agents.domain.cycle import CycleResult, Pin
 from agents.domain.mission import Mission
 from agents.domain.value import Value
+
+REASONS_TOLD = 3
+REASON_CHARS = 1000
 
 
 class Standing(Value):
@@ -49,12 +52,13 @@ class State(Value):
         checklist = self.checklist.with_item(self.checklist[pin.item].begun(pin.cycle))
         return self._to(checklist, self.standing.model_copy(update={"open": pin, "cycles": pin.cycle}))
 
-    def ended(self, result: CycleResult, checklist: Checklist) -> "State":
-        """Close the open cycle with its result; `checklist` holds the item as the result leaves it."""
+    def ended(self, result: CycleResult) -> "State":
+        """Close the open cycle: its item is done by the evidence of the result, or to do again, or blocked."""
         if self.standing.open != result.pin:
             raise ValueError(f"cycle {result.pin.cycle} is not the open one")
+        item = _left_by(result, self.checklist[result.pin.item], self.mission.attempts)
         spend = self.standing.spend + result.spend
-        return self._to(checklist, self.standing.model_copy(update={"open": None, "spend": spend}))
+        return self._to(self.checklist.with_item(item), self.standing.model_copy(update={"open": None, "spend": spend}))
 
     def held_by(self, holder: str) -> "State":
         """Hand the mission to a new run: the epoch grows by one."""
@@ -63,3 +67,15 @@ class State(Value):
 
     def _to(self, checklist: Checklist, standing: Standing) -> "State":
         return State(mission=self.mission, checklist=checklist, standing=standing)
+
+
+def _left_by(result: CycleResult, item: Item, attempts_allowed: int) -> Item:
+    if result.ending == "merged":
+        if result.commit is None or result.verdict is None:
+            raise ValueError(f"cycle {result.pin.cycle} says merged, but names no commit or no verdict")
+        evidence = Evidence(cycle=result.pin.cycle, commit=result.commit, verdict=result.verdict)
+        return item.finished(evidence, result.calls)
+    why = "; ".join(reason.message for reason in result.reasons[:REASONS_TOLD]) or result.summary
+    if result.ending == "unverified":
+        return item.blocked("unverified", why[:REASON_CHARS], result.calls)
+    return item.failed(why[:REASON_CHARS], result.calls, attempts_allowed)

@@ -68,8 +68,9 @@ def _read(folder: Traversable, prefix: str) -> list[tuple[str, bytes]]:
 
 def _journals(home: Path, place: Path, mission: str) -> Path:
     from tasks.git.reading import Shelf
+    from tasks.journal import folder_of
 
-    return home / "journals" / f"{mission}-{Shelf(str(place), home).root(mission)[:8]}"
+    return folder_of(home, mission, Shelf(str(place), home).root(mission))
 
 
 def _capture(journals: Path, record: Path) -> None:

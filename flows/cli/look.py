@@ -81,13 +81,14 @@ def show(mission: str, cycle: int, repo: str) -> Answer:
     """
     from flows.cli.transcript import transcript
     from flows.settings import read
+    from tasks.journal import file_of, folder_of
 
     shelf = _shelf(repo)
     name = _meant(shelf, mission)
     state = shelf.state(name)
     result = shelf.cycle(name, cycle)
     home = read(Path(shelf.origin)).home
-    journal = home / "journals" / f"{name}-{shelf.root(name)[:8]}" / f"{cycle:06d}.jsonl"
+    journal = file_of(folder_of(home, name, shelf.root(name)), cycle)
     if result is None and not journal.exists():
         raise Misconfigured(f"mission {name} has no cycle {cycle}; it had {state.standing.cycles} so far")
     data, text = transcript(result, journal)

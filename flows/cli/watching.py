@@ -15,7 +15,7 @@ from agents.domain.state import State
 from flows.cli.console import Answer
 from flows.outcome import standing_of, summary, told
 from tasks.git.reading import Shelf
-from tasks.journal import tally
+from tasks.journal import file_of, folder_of, tally
 from tasks.tally import Tally
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def line(state: State, journals: Path) -> str:
     pin = state.standing.open
     if pin is None:
         return f"{state.mission.id}: {standing_of(state).status}, no cycle is open"
-    path = journals / f"{pin.cycle:06d}.jsonl"
+    path = file_of(journals, pin.cycle)
     seen = tally(path) if path.exists() else Tally()
     spend = state.standing.spend + seen.spend
     age = f"{max(0.0, time.time() - seen.at):.0f} s ago" if seen.at else "not yet"
@@ -131,7 +131,7 @@ def _state(shelf: Shelf, mission: str) -> State | None:
 
 
 def _journals(shelf: Shelf, mission: str, home: Path) -> Path:
-    return home / "journals" / f"{mission}-{shelf.root(mission)[:8]}"
+    return folder_of(home, mission, shelf.root(mission))
 
 
 def _money(spend: Spend) -> str:

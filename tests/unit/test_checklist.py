@@ -67,8 +67,13 @@ def test_no_order_of_transitions_makes_an_item_done_without_evidence(steps: list
             assert at == before
 
 
+WAYS = ("begun", "merged", "bare merged", "refused", "unverified", "held_by")
 STATE_STEPS = st.lists(
-    st.tuples(st.sampled_from(["begun", "merged", "refused", "held_by"]), st.sampled_from(NAMES), st.integers(0, 4)),
+    st.tuples(
+        st.sampled_from(["begun", "merged", "bare merged", "refused", "unverified", "held_by"]),
+        st.sampled_from(NAMES),
+        st.integers(0, 4),
+    ),
     max_size=12,
 )
 
@@ -79,9 +84,8 @@ def step(at: State, name: str, target: str, cycle: int) -> State:
     if name == "held_by":
         return at.held_by(target)
     what = at.standing.open or pin(target, cycle)
-    worked = at.checklist[target]
-    after = worked.finished(PROOF, {}) if name == "merged" else worked.failed("no", {}, 2)
-    return at.ended(CycleResult(pin=what, ending=name), at.checklist.with_item(after))
+    proof = {"commit": PROOF.commit, "verdict": PROOF.verdict} if name == "merged" else {}
+    return at.ended(CycleResult.model_validate({"pin": what, "ending": name.removeprefix("bare "), **proof}))
 
 
 @settings(max_examples=100, derandomize=True, deadline=None)
@@ -203,7 +207,13 @@ def test_only_the_open_cycle_can_end() -> None:
     begun = state(Checklist(items=(item("one"),))).begun(pin("one", 1))
     other = CycleResult(pin=pin("one", 1).model_copy(update={"base": "x"}), ending="refused")
     with pytest.raises(ValueError, match="is not the open one"):
-        begun.ended(other, begun.checklist)
+        begun.ended(other)
+
+
+def test_a_merge_without_commit_or_verdict_is_none() -> None:
+    begun = state(Checklist(items=(item("one"),))).begun(pin("one", 1))
+    with pytest.raises(ValueError, match="names no commit or no verdict"):
+        begun.ended(CycleResult(pin=pin("one", 1), ending="merged", commit="c" * 40))
 
 
 def test_an_open_cycle_and_its_item_in_progress_belong_together() -> None:

@@ -89,11 +89,9 @@ def merge(record, pin, verdict="v" * 64, says=None):
     said = says or f"LRA-Item: {pin.item}\nLRA-Verdict: {verdict}"
     commit = trees.commit(trees.write(pin.base_tree, f"{pin.item}.txt", b"x"), (pin.base,), f"merge\n\n{said}\n")
     result = CycleResult(pin=pin, ending="merged", verdict=verdict, commit=commit)
-    evidence = Evidence(cycle=pin.cycle, commit=commit, verdict=verdict)
-    done = record.state.checklist.with_item(record.state.checklist[pin.item].finished(evidence, {}))
     files = {cycle_path(pin.cycle): result.model_dump_json().encode()}
     event = Event("cycle_ended", "merged", pin.cycle, pin.item)
-    record.append(event, record.state.ended(result, done), files, {"refs/heads/main": commit})
+    record.append(event, record.state.ended(result), files, {"refs/heads/main": commit})
     return result
 
 
