@@ -44,11 +44,17 @@ def cut(text: str, limit: int) -> str:
 
 
 def _previous(result: CycleResult | None) -> str:
+    """Tell of the attempt before: what it wrote, and what was wrong with it, so that it can be mended."""
     if result is None:
         return ""
     reasons = [f"- {reason.kind}: {cut(reason.message, 600)}" for reason in result.reasons[:REASONS]]
-    told = "\n".join(reasons) or f"- {cut(result.summary, 600)}"
-    return f"\n# The attempt before this one ended: {result.ending}\n\n{told}\n\nDo it differently this time.\n"
+    wrong = "\n".join(reasons) or f"- {cut(result.summary, 600)}"
+    written = "\n".join(_fenced(path, text) for path, text in result.written.items())
+    kept = f"\nThis is what you wrote then, and it was not kept:\n\n{written}" if written else ""
+    return (
+        f"\n# Your last attempt ended: {result.ending}\n{kept}\nThis was wrong with it:\n{wrong}\n\n"
+        "Write the item again with this mended.\n"
+    )
 
 
 def _listing(material: Material) -> str:
@@ -60,14 +66,18 @@ def _listing(material: Material) -> str:
 def _texts(material: Material, limit: int) -> str:
     parts: list[str] = []
     for path, text in material.texts.items():
-        fence = "`" * max(3, _longest_run(text) + 1)
-        part = f"{path}\n{fence}\n{text.rstrip(chr(10))}\n{fence}\n"
+        part = _fenced(path, text)
         if sum(map(len, parts)) + len(part) > limit:
             parts.append(f"{path} is too long to show here: READ it.\n")
         else:
             parts.append(part)
     known = "\n".join(f"- {case}" for case in material.known_failures[:LISTED])
     return "\n".join(parts) + (f"\nThese fail already and are not your concern:\n{known}\n" if known else "")
+
+
+def _fenced(path: str, text: str) -> str:
+    fence = "`" * max(3, _longest_run(text) + 1)
+    return f"{path}\n{fence}\n{text.rstrip(chr(10))}\n{fence}\n"
 
 
 def _longest_run(text: str) -> int:

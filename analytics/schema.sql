@@ -71,7 +71,7 @@ WITH rows_of_calls AS (
     FROM rows_of_calls WINDOW step AS (PARTITION BY journal, cycle, place ORDER BY seq)
 ), calls AS (
     SELECT *, phase = 'result' AS answered FROM paired
-    WHERE phase = 'result' OR next_phase IS DISTINCT FROM 'result'
+    WHERE phase = 'result' OR (phase = 'intent' AND (next_phase IS NULL OR next_phase = 'intent'))
 )
 SELECT journal, mission, cycle, coalesce(asked.item, pins.item) AS item,
        coalesce(asked.role, split_part(place, '/', 2)) AS role, place, said.model AS model, said.source AS source,

@@ -39,6 +39,9 @@ def _told(result: dict[str, Any]) -> str:
     if result["commit"]:
         unstable = ", ".join(result["quarantined"][:5])
         said = f"; unstable, so it decided nothing: {unstable}" if unstable else ""
-        return f"merged as {result['commit'][:12]}{said}"
+        own = (
+            f"; the engineer wrote its own test: {', '.join(result['self_written'])}" if result["self_written"] else ""
+        )
+        return f"merged as {result['commit'][:12]}{said}{own}"
     why = "; ".join(reason["message"] for reason in result["reasons"][:3]) or result["summary"]
     return f"{result['ending']}: {' '.join(why.split())[:300]}"

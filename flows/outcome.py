@@ -1,11 +1,13 @@
 """When a run ends: what came of it, in one form for `run --json`, `status --json` and people."""
 
+from pathlib import Path
 from typing import Any, Literal
 
 from agents.domain.checklist import Status
 from agents.domain.schedule import Exhausted, Finished, next_step
 from agents.domain.state import State
 from agents.domain.value import Value
+from tasks.journal import file_of, tally
 
 Word = Literal["verified", "incomplete", "unverified", "exhausted", "waiting", "paused", "working", "ready"]
 
@@ -17,8 +19,19 @@ class Outcome(Value):
     why: str = ""
 
 
+def with_open_cycle(state: State, folder: Path) -> State:
+    """Return the state with what its open cycle has spent so far, when this machine has the journal of it."""
+    pin = state.standing.open
+    if pin is None or not (path := file_of(folder, pin.cycle)).exists():
+        return state
+    spend = state.standing.spend + tally(path).spend
+    return state.model_copy(update={"standing": state.standing.model_copy(update={"spend": spend})})
+
+
 def standing_of(state: State) -> Outcome:
     """Return how a mission at rest stands: the record alone says it."""
+    if state.standing.open and (limit := state.mission.budget.exhausted_by(state.standing.spend)):
+        return Outcome(status="exhausted", why=f"{limit}; cycle {state.standing.open.cycle} is kept open")
     match next_step(state):
         case Finished(outcome=outcome):
             return Outcome(status=outcome)

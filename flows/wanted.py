@@ -48,7 +48,7 @@ class Wanted(NamedTuple):
             protect=PROTECTED if draft.protect is None else draft.protect,
             budget=draft.budget,
             attempts=draft.attempts or self.settings.attempts,
-            created_by=getpass.getuser(),
+            created_by=_user(),
             created_at=datetime.now(UTC).isoformat(timespec="seconds"),
         )
         return mission, draft.checklist
@@ -70,7 +70,7 @@ def find_mission(repo: str, mission: str, flags: Mapping[str, Any] | None = None
     origin = Origin.parse(repo)
     settings = read(origin.folder, flags)
     for path in (Path(mission), *((origin.folder / mission,) if origin.folder else ())):
-        if path.is_file():
+        if _is_file(path):
             draft = parse(_text(path.read_bytes(), str(path)), str(path))
             return Wanted(draft.id, origin.address, settings, draft)
     if not mission.endswith(FILES):
@@ -84,9 +84,23 @@ def find_mission(repo: str, mission: str, flags: Mapping[str, Any] | None = None
     return Wanted(draft.id, origin.address, settings, draft)
 
 
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # longer than a name may be
+        return False
+
+
 def _text(content: bytes, path: str) -> str:
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
         where = f"{error.reason} at byte {error.start}"
         raise Misconfigured(f"{path} is not UTF-8 text ({where}); save it as UTF-8") from None
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container may run under an id that no user has
+        return "somebody without a name"

@@ -40,6 +40,10 @@ class Cycle:
         self.redact = Redactor(self.trees, pin.base_tree)
         self.journal = held.journal(pin)
 
+    def text(self, tree: str, path: str) -> str:
+        """Return a file as a model may read it: UTF-8, plain line ends, no secret of the repository."""
+        return self.redact(self.trees.read(tree, path).decode("utf-8", "replace").replace("\r\n", "\n"))
+
 
 def begin(held: Held, item: str, means: Means) -> Pin:
     """Pin the inputs of a new cycle by a record commit: from here it is a function of them, on any machine."""

@@ -62,9 +62,7 @@ def _ask(cycle: Cycle, talk: Talk, position: int) -> Reply:
     spent = cycle.held.state.standing.spend + cycle.journal.tally.spend
     place = f"engineer/{ROLE}/{position}"
     if not cycle.journal.has(place) and (limit := cycle.mission.budget.exhausted_by(spent)) is not None:
-        raise OutOfBudget(
-            f"the budget of mission {cycle.mission.id} is exhausted ({limit}); cycle {cycle.pin.cycle} is kept"
-        )
+        raise OutOfBudget(f"{limit}; cycle {cycle.pin.cycle} is kept open")
     call = Call(ROLE, cycle.item.id, ordinal(cycle, position))
     return think(cycle.journal, cycle.model, talk.request(), call, place)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from agents.domain.gate import Verdict, judge
-from agents.domain.protect import strays, violations
+from agents.domain.protect import own_checks, strays, violations
 from tasks.checks.measure import Plan, measure, remeasure
 from tasks.git.trees import Trees
 
@@ -29,8 +29,11 @@ def decide(trees: Trees, base_tree: str, tree: str, contract: Contract, home: Pa
     """
     plan = contract.plan
     changes = trees.diff(base_tree, tree)
-    stray = strays(changes, contract.files, contract.grants)
-    integrity = (*violations(changes, contract.protect, contract.grants), *stray)
+    integrity = (
+        *violations(changes, contract.protect, contract.grants),
+        *own_checks(changes, plan.acceptance, contract.grants),
+        *strays(changes, contract.files, contract.grants),
+    )
     base, candidate = measure(trees, base_tree, plan, home), measure(trees, tree, plan, home)
     verdict = judge(base, candidate, integrity)
     turned = tuple(case for c in candidate.acceptance if c.check in verdict.fail_to_pass for case in c.cases)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from prefect import task
 
+from agents.briefing import cut
 from agents.domain.cycle import CycleResult, Ending, Proposal
 from agents.domain.decisions import Decision
 from agents.domain.errors import TryLater
@@ -12,11 +13,15 @@ from agents.domain.gate import Reason, Verdict
 from tasks.cycle import Cycle
 from tasks.git.record import DECISIONS, Event, cycle_path
 from tasks.git.store import Moved
+from tasks.git.trees import EXECUTABLE, FILE
 from tasks.journal import Data
 from tasks.policies import INTEGRATE
+from tasks.redact import is_secret
 from tasks.verify import verdict_on
 
 RACES = 5
+WRITTEN_FILES = 4
+WRITTEN_CHARS = 4000
 
 
 class Merge(NamedTuple):
@@ -52,7 +57,9 @@ def close(cycle: Cycle, proposal: Proposal, verdict: Verdict | None) -> CycleRes
 
 def _merge(cycle: Cycle, proposal: Proposal, verdict: Verdict) -> Merge | CycleResult:
     store, trees = cycle.held.store, cycle.trees
-    onto = store.head(cycle.mission.target) or cycle.pin.base
+    onto = store.head(cycle.mission.target)
+    if onto is None or not trees.is_ancestor(cycle.pin.base, onto):
+        return _result(cycle, proposal, "conflict", verdict, reasons=(_rewritten(cycle, onto is None),))
     work = trees.commit(proposal.tree, (cycle.pin.base,), f"{cycle.item.id}: {proposal.summary.strip()}\n")
     tree = proposal.tree
     if onto != cycle.pin.base:
@@ -113,13 +120,26 @@ def _result(
         reasons=reasons or (verdict.reasons if verdict else ()),
         verdict=verdict.digest() if verdict else None,
         quarantined=verdict.quarantined if verdict else (),
+        self_written=verdict.self_written if verdict else (),
         candidate_tree=proposal.tree,
+        written={} if ending == "merged" else _written(cycle, proposal.tree),
         commit=commit,
         steps=cycle.journal.tally.steps,
         spend=cycle.journal.tally.spend,
         calls=cycle.journal.tally.calls,
         ended_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
+
+
+def _written(cycle: Cycle, tree: str) -> dict[str, str]:
+    changes = cycle.trees.diff(cycle.pin.base_tree, tree)
+    changed = [c.path for c in changes if c.new_mode in (FILE, EXECUTABLE) and not is_secret(c.path)]
+    return {path: cut(cycle.text(tree, path), WRITTEN_CHARS) for path in changed[:WRITTEN_FILES]}
+
+
+def _rewritten(cycle: Cycle, gone: bool) -> Reason:
+    what = "is gone" if gone else "was rewritten and no longer holds the commit this attempt began from"
+    return Reason(kind="conflict", message=f"{cycle.mission.target} {what}; a merge would bring back what was removed")
 
 
 def _conflict_reasons(paths: tuple[str, ...]) -> tuple[Reason, ...]:

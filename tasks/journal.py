@@ -75,6 +75,10 @@ class Journal:
         """Record the result and return it as it will be read back."""
         return self._append("result", key, data).data
 
+    def refuse(self, key: Key, data: Data) -> None:
+        """Record that the other side refused the call of this step: it was not billed and is not in flight."""
+        self._append("fact", key, data)
+
     def end(self, data: Data) -> None:
         """Close the cycle with its result."""
         if "end" not in self._results:

@@ -67,12 +67,11 @@ def _unverifiable(report: Report) -> str:
 
 
 def _material(cycle: Cycle, report: Report) -> Material:
-    paths = tuple(sorted(cycle.trees.entries(cycle.pin.base_tree)))
+    tree = cycle.pin.base_tree
+    paths = tuple(sorted(cycle.trees.entries(tree)))
     named = [word.split("::")[0] for check in cycle.item.checks for word in check.split()]
     shown = [path for path in paths if path in named or matches(path, cycle.item.files)]
-    texts = {path: _text(cycle, path) for path in shown if not is_secret(path)}
-    return Material(listing=paths, texts=texts, known_failures=known_failures(report))
-
-
-def _text(cycle: Cycle, path: str) -> str:
-    return cycle.redact(cycle.trees.read(cycle.pin.base_tree, path).decode("utf-8", "replace").replace("\r\n", "\n"))
+    texts = {path: cycle.text(tree, path) for path in shown if not is_secret(path)}
+    own = {case for check in report.acceptance for case in check.cases}
+    others = tuple(case for case in known_failures(report) if case not in own)
+    return Material(listing=paths, texts=texts, known_failures=others)

@@ -29,6 +29,8 @@ class Tally:
             if (lost := self._asked.get(row.place)) is not None:
                 self.spend += worst_case(lost.data)
             self._asked[row.place] = row
+        elif row.phase == "fact" and row.kind == "think":
+            self._asked.pop(row.place, None)
         elif row.phase == "result":
             self.steps += row.kind in ("think", "act", "verify")
             if row.kind in ("act", "verify"):

@@ -1,10 +1,9 @@
 """Do it, durably: one model call, paid once, whatever happens to the process afterwards."""
 
-from collections.abc import Callable
-
 from tenacity import Retrying
 
 from agents.domain.budget import Usage
+from agents.domain.errors import LraError, TryLater
 from agents.domain.events import Key, Reply, Request
 from agents.models.model import Call, Model
 from tasks.journal import Data, Journal, step
@@ -16,22 +15,23 @@ CHARS_PER_TOKEN = 3
 def think(journal: Journal, model: Model, request: Request, call: Call, place: str) -> Reply:
     """Return the model's reply to `request`: from the journal if it was answered before, else by asking now.
 
-    Transient provider errors are tried again here, bounded; then TryLater ends the run with nothing lost.
+    Transient provider errors are tried again here, bounded; then TryLater ends the run with nothing lost. Each request
+    has an intent of its own: one whose answer was lost on the way may have been billed, and counts so.
     """
     key = Key("think", place, request.digest())
-    return Reply.model_validate(
-        step(journal, key, _asking(model, request, call), lambda: _intent(model, request, call))
-    )
 
-
-def _asking(model: Model, request: Request, call: Call) -> Callable[[], Data]:
     def ask() -> Data:
-        for attempt in Retrying(**THINK_RETRY):
-            with attempt:
-                return model.reply(request, call).model_dump(mode="json")
-        raise AssertionError("tenacity returns or raises")
+        try:
+            return model.reply(request, call).model_dump(mode="json")
+        except LraError as error:
+            if not (isinstance(error, TryLater) and error.in_flight):
+                journal.refuse(key, {"error": str(error)})
+            raise
 
-    return ask
+    for attempt in Retrying(**THINK_RETRY):
+        with attempt:
+            return Reply.model_validate(step(journal, key, ask, lambda: _intent(model, request, call)))
+    raise AssertionError("tenacity returns or raises")
 
 
 def _intent(model: Model, request: Request, call: Call) -> Data:

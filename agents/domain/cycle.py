@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import field_validator
+
 from agents.domain.budget import Source, Spend
 from agents.domain.gate import Reason
 from agents.domain.value import Value
@@ -52,9 +54,18 @@ class Proposal(Value):
     summary: str
     calls: int
 
+    @field_validator("summary")
+    @classmethod
+    def _is_writable(cls, text: str) -> str:
+        """Replace what neither a commit message nor a JSON file can hold: NUL and halves of characters."""
+        return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+
 
 class CycleResult(Value):
-    """What a cycle did, as it stands in the record for good."""
+    """What a cycle did, as it stands in the record for good.
+
+    `written` is what an attempt that was not merged had written, by path, for the next one to learn from; bounded.
+    """
 
     pin: Pin
     ending: Ending
@@ -62,7 +73,9 @@ class CycleResult(Value):
     reasons: tuple[Reason, ...] = ()
     verdict: str | None = None
     quarantined: tuple[str, ...] = ()
+    self_written: tuple[str, ...] = ()
     candidate_tree: str | None = None
+    written: dict[str, str] = {}
     commit: str | None = None
     steps: int = 0
     spend: Spend = Spend()

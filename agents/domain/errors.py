@@ -27,9 +27,11 @@ class AskAgain(LraError):
 class TryLater(LraError):
     """The provider did not answer. Run the same command again: nothing that was answered is asked twice."""
 
-    def __init__(self, message: str = "", retry_after_s: float | None = None) -> None:
+    def __init__(self, message: str = "", retry_after_s: float | None = None, in_flight: bool = False) -> None:
+        """`in_flight`: the request may have reached the model, and its answer was lost, so it may be billed."""
         super().__init__(message)
         self.retry_after_s = retry_after_s
+        self.in_flight = in_flight
 
 
 class OutOfBudget(LraError):

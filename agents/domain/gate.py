@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import field_validator
+
 from agents.domain.value import Value, digest_of
 
 Outcome = Literal["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
@@ -62,9 +64,19 @@ class Reason(Value):
     message: str
     path: str = ""
 
+    @field_validator("message", "path")
+    @classmethod
+    def _is_writable(cls, text: str) -> str:
+        """Spell out the bytes of a path that are no UTF-8: the record is JSON."""
+        return text.encode("utf-8", "backslashreplace").decode()
+
 
 class Verdict(Value):
-    """The gate's answer about one candidate tree; worthless for any other tree."""
+    """The gate's answer about one candidate tree; worthless for any other tree.
+
+    `quarantined` names cases that the base itself is unstable in, `self_written` the acceptance checks whose tests the
+    base did not have: the candidate brought them, so they prove no more than their author wanted.
+    """
 
     decision: Decision
     base_tree: str
@@ -73,6 +85,7 @@ class Verdict(Value):
     fail_to_pass: tuple[str, ...] = ()
     pass_to_pass_broken: tuple[str, ...] = ()
     quarantined: tuple[str, ...] = ()
+    self_written: tuple[str, ...] = ()
     environment: str = ""
     sandbox: str = ""
 
@@ -121,6 +134,9 @@ def judge(base: Report, candidate: Report, integrity: tuple[Reason, ...] = ()) -
         fail_to_pass=turned,
         pass_to_pass_broken=broken,
         quarantined=quarantined,
+        self_written=tuple(
+            c.check for c in base.acceptance if c.kind == "pytest" and not c.cases and c.check in turned
+        ),
         environment=candidate.environment,
         sandbox=candidate.sandbox,
     )

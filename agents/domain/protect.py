@@ -1,14 +1,35 @@
 """What may a candidate touch? Decided from the names that changed, before anything of it runs."""
 
 import re
+import shlex
 from functools import cache
+from pathlib import PurePosixPath
 from typing import Literal
 
 from agents.domain.gate import Reason
 from agents.domain.value import Value
 
-ALWAYS_OURS = ("**/conftest.py", "**/sitecustomize.py", "**/usercustomize.py", "**/*.pth", "**/*.pyc", "**/*.so")
-TESTS = ("tests/**", "test/**", "**/test_*.py", "**/*_test.py", "**/*.test.*", "**/*.spec.*", "**/__tests__/**")
+ALWAYS_OURS = (
+    "**/conftest.py",
+    "**/sitecustomize.py",
+    "**/usercustomize.py",
+    "**/sitecustomize/**",
+    "**/usercustomize/**",
+    "**/*.pth",
+    "**/*.pyc",
+    "**/*.so",
+    "**/*.dist-info/**",
+    "**/*.egg-info/**",
+    "**/.ignore",
+    "**/GNUmakefile",
+    "**/makefile",
+    "**/pyproject.toml",
+    "**/tox.toml",
+)
+TEST_FILES = ("**/test_*.py", "**/*_test.py", "**/*.test.*", "**/*.spec.*", "**/__tests__/**")
+TESTS = ("tests/**", "test/**", *TEST_FILES)
+PACKAGE = "/__init__.py"
+INTERPRETERS = ("python", "sh", "bash", "node", "ruby", "perl")
 STEERS_PYTEST = ("**/pytest.*", "**/.pytest.*", "**/pyproject.toml", "**/tox.ini", "**/setup.cfg")
 SECRETS = ("**/.env", "**/.env.*", "**/*.pem", "**/*.key", "**/id_rsa", "**/id_ed25519", "**/.netrc", "**/.npmrc")
 SYMLINK, SUBMODULE = "120000", "160000"
@@ -24,12 +45,24 @@ class Change(Value):
 
 
 def violations(changes: tuple[Change, ...], protect: tuple[str, ...], grants: tuple[str, ...]) -> tuple[Reason, ...]:
-    """Return what the changes touch without a grant.
+    """Return what the changes touch without a grant; a glob that names a folder means all that is in it.
 
     Existing files under `protect` may not change. New tests may be added; new start-up files, new configuration, links
     and submodules may not.
     """
+    protect = tuple(found for glob in protect for found in _meant(glob))
     return tuple(reason for change in changes if (reason := _violation(change, protect, grants)) is not None)
+
+
+def own_checks(changes: tuple[Change, ...], checks: tuple[str, ...], grants: tuple[str, ...]) -> tuple[Reason, ...]:
+    """Return the existing programs that an acceptance command runs and the candidate changed."""
+    ran = (word for check in checks if not check.startswith("pytest ") for word in _programs(check))
+    run = {word.removeprefix("./") for word in ran}
+    return tuple(
+        Reason(kind="protected", path=c.path, message=f"{c.path} is what checks this item, and was {c.kind}")
+        for c in changes
+        if c.path in run and c.kind != "added" and not matches(c.path, grants)
+    )
 
 
 def strays(changes: tuple[Change, ...], files: tuple[str, ...], grants: tuple[str, ...]) -> tuple[Reason, ...]:
@@ -39,13 +72,29 @@ def strays(changes: tuple[Change, ...], files: tuple[str, ...], grants: tuple[st
     return tuple(
         Reason(kind="outside", path=path, message=f"{path} is not among the files of this item")
         for path in strange
-        if not matches(path, TESTS)
+        if not _is_new_test(path)
     )
 
 
 def matches(path: str, globs: tuple[str, ...]) -> bool:
     """Say whether a path fits one of the globs: `*` stays inside a folder, `**/` is any number of folders or none."""
     return any(_pattern(glob).fullmatch(path) for glob in globs)
+
+
+def _is_new_test(path: str) -> bool:
+    """Say whether a new file can only add tests: other Python there may stand in front of a module of the same name."""
+    is_test = matches(path, TEST_FILES) or (matches(path, TESTS) and not path.endswith(".py")) or path.endswith(PACKAGE)
+    return is_test and matches(path, TESTS) and not matches(path, STEERS_PYTEST)
+
+
+def _programs(check: str) -> list[str]:
+    words = [word for word in shlex.split(check) if not word.startswith("-")]
+    return words[:2] if words and PurePosixPath(words[0]).name.rstrip("0123456789.") in INTERPRETERS else words[:1]
+
+
+def _meant(glob: str) -> tuple[str, str]:
+    name = glob.removeprefix("./").strip("/")
+    return name, f"{name}/**"
 
 
 def _violation(change: Change, protect: tuple[str, ...], grants: tuple[str, ...]) -> Reason | None:
@@ -55,8 +104,7 @@ def _violation(change: Change, protect: tuple[str, ...], grants: tuple[str, ...]
     if matches(path, grants):
         return None
     if change.kind == "added":
-        is_test = matches(path, TESTS) and not matches(path, STEERS_PYTEST)  # the nearest one counts, also below tests/
-        guarded = matches(path, ALWAYS_OURS) or (matches(path, protect) and not is_test)
+        guarded = matches(path, ALWAYS_OURS) or (matches(path, protect) and not _is_new_test(path))
         what = "is new and can change how checks run"
     else:
         guarded = matches(path, protect) or matches(path, ALWAYS_OURS)

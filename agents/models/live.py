@@ -12,6 +12,7 @@ from agents.models.model import Call
 from agents.moves_tools import schemas
 
 TRANSIENT = ("RateLimitError", "APIConnectionError", "Timeout", "InternalServerError", "ServiceUnavailableError")
+LOST = ("Timeout", "APIConnectionError", "InternalServerError")
 TRANSIENT_STATUS = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 NO_KEY = "Missing credentials"  # litellm reports a key that was never given as an error of the server
 
@@ -57,10 +58,8 @@ class Live:
             )
         except litellm.exceptions.openai.OpenAIError as error:  # the root of litellm's tree; its own OpenAIError is not
             raise self._translated(error) from None
-        if not answer.choices:
-            raise TryLater(f"{self.name} answered without a reply")
         usage = _usage(answer)
-        choice = answer.choices[0]
+        choice = answer.choices[0] if answer.choices else litellm.Choices()  # paid all the same: an empty reply
         return Reply(
             text=choice.message.content or "",
             tool_calls=_tool_calls(choice.message),
@@ -101,7 +100,8 @@ class Live:
         said = " ".join(str(error).split())[:300]
         transient = type(error).__name__ in TRANSIENT or getattr(error, "status_code", None) in TRANSIENT_STATUS
         if transient and NO_KEY not in said:
-            return TryLater(f"{self.name} did not answer: {said}", retry_after_s=_retry_after(error))
+            lost = type(error).__name__ in LOST
+            return TryLater(f"{self.name} did not answer: {said}", _retry_after(error), in_flight=lost)
         return Misconfigured(f"{self.name} refused: {said}. Check the model's name, the key and the api_base.")
 
 

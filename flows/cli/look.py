@@ -45,10 +45,15 @@ def status(mission: str | None, repo: str) -> Answer:
 
     Without MISSION: the only one there is.
     """
-    from flows.outcome import standing_of, summary, told
+    from flows.outcome import standing_of, summary, told, with_open_cycle
+    from flows.settings import read
+    from tasks.journal import folder_of
 
     shelf = _shelf(repo)
-    state = shelf.state(_meant(shelf, mission))
+    name = _meant(shelf, mission)
+    state = shelf.state(name)
+    if state.standing.open:
+        state = with_open_cycle(state, folder_of(read(Path(shelf.origin)).home, name, shelf.root(name)))
     outcome = standing_of(state)
     return Answer(summary(state, outcome), told(state, outcome))
 

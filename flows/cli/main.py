@@ -134,6 +134,9 @@ def _guarded(run: Callable[[], Answer], debug: bool) -> Answer:
     except LraError as error:
         code = CODES.get(type(error), Exit.INCOMPLETE)
         return _failure(error, str(error), type(error).__name__, code, debug)
+    except OSError as error:
+        message = f"{error.filename or 'a file'}: {error.strerror or error}; check that it is there and may be used"
+        return _failure(error, message, "Misconfigured", Exit.USAGE, debug)
     except Exception as error:  # noqa: BLE001 the last line of defence: only a developer wants a traceback
         message = f"unexpected {type(error).__name__}: {error}; run with --debug for the traceback"
         return _failure(error, message, "Unexpected", Exit.INCOMPLETE, debug)

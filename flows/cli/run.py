@@ -65,10 +65,11 @@ def run(
 def follow(repo: str, mission: str, cycles: int | None, hours: float | None, flags: dict[str, Any]) -> Answer:
     """Run a mission to the end of its slice under Prefect, show it on stderr meanwhile, and say what came of it."""
     from flows.cli.watching import shown
-    from flows.outcome import Outcome
+    from flows.outcome import Outcome, with_open_cycle
     from flows.wanted import find_mission
     from flows.wiring import choose_model, launch_prefect
     from tasks.git.reading import Shelf
+    from tasks.journal import folder_of
     from tasks.server import wait_until_healthy
 
     wanted = find_mission(repo, mission, flags)
@@ -91,7 +92,9 @@ def follow(repo: str, mission: str, cycles: int | None, hours: float | None, fla
             raise PrefectAway(
                 f"the Prefect server went away ({error}); nothing is lost, run the same command again"
             ) from None
-    return _answer(Shelf(wanted.origin, settings.home).state(wanted.id), outcome)
+    shelf = Shelf(wanted.origin, settings.home)
+    folder = folder_of(settings.home, wanted.id, shelf.root(wanted.id))
+    return _answer(with_open_cycle(shelf.state(wanted.id), folder), outcome)
 
 
 def _finished(origin: str, mission: str, home: Path) -> Answer | None:

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Protocol
 
+from agents.domain.errors import AskAgain
 from agents.domain.gate import CheckReport
 from tasks.checks.environment import Environment
 from tasks.checks.plain import shortened, without_times
@@ -13,6 +14,7 @@ from tasks.checks.sandbox import Ran
 from tasks.checks.workspace import LaysOut, Workspace, laid_out
 
 SHELL = re.compile(r"[|&;<>()$`*?~{}\[\]#\n]|^\s*\w+=")
+LONGEST_COMMAND = 100_000
 SHOWN_LINES = 80
 SHOWN_CHARACTERS = 6000
 
@@ -52,11 +54,21 @@ def run_in(
 
     Nothing of the run is left on disk, whatever it did; a command that was stopped at its limit changes nothing.
     """
+    _assert_runnable(command)
     with laid_out(trees, tree, home) as root:
         workspace = Workspace(root=root, environment=environment, seconds=seconds)
         ran = workspace.run(argv_of(command))
+        if root.is_symlink() or not root.is_dir():
+            raise AskAgain("the command removed or replaced the folder it ran in. Nothing was changed")
         after = tree if ran.timed_out else trees.snapshot(tree, root)
         return ran.model_copy(update={"output": _said(workspace, ran)}), after
+
+
+def _assert_runnable(command: str) -> None:
+    """Refuse what no process can be started with, before it would stop the mission and every resume of it."""
+    raw = command.encode("utf-8", "replace")
+    if "\0" in command or raw.decode() != command or len(raw) > LONGEST_COMMAND:
+        raise AskAgain(f"RUN takes plain text of at most {LONGEST_COMMAND} bytes, without NUL characters")
 
 
 def argv_of(command: str) -> tuple[str, ...]:

@@ -88,7 +88,15 @@ def find(definition: Definition, home: Path) -> Environment | None:
     made = Environment(
         python=folder / "bin" / "python", digest=definition.name, kind=definition.kind, tools=folder / "tools"
     )
-    return made if (folder / MARKER).exists() and made.python.exists() else None
+    return made if made.python.exists() and _made_at(folder) else None
+
+
+def _made_at(folder: Path) -> bool:
+    """Say whether an environment is whole and still where it was made: the paths inside it are absolute."""
+    try:
+        return (folder / MARKER).read_text(encoding="utf-8") == str(folder)
+    except OSError:
+        return False
 
 
 def build(definition: Definition, folder: Path, home: Path) -> Environment:
@@ -105,7 +113,7 @@ def build(definition: Definition, folder: Path, home: Path) -> Environment:
         _make(definition, folder, place, home)
         if definition.kind != "backend" and lend_pytest(place, definition.python_version):
             _tool((str(place / "bin" / "python"), *COMPILE, str(place / "tools")), folder, place, home)
-        (place / MARKER).write_text(definition.model_dump_json(), encoding="utf-8")
+        (place / MARKER).write_text(str(place), encoding="utf-8")
     made = find(definition, home)
     assert made is not None
     return made

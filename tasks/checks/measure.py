@@ -63,27 +63,45 @@ def measure(trees: Trees, tree: str, plan: Plan, home: Path) -> Report:
 
 
 def remeasure(trees: Trees, report: Report, plan: Plan, home: Path, cases: tuple[str, ...], times: int = 2) -> Report:
-    """Run the named tests again on the same tree; those that differ from the report in any run are then `flaky` in it.
+    """Run the named cases again on the same tree; those that differ from the report are then `flaky` in it.
 
-    A run that could not be carried out is trouble of its check: an unsure outcome is never taken for a stable one.
+    Tests are run alone first, which is quick. Only runs of the whole check decide: a test that leans on the one before
+    it differs alone, and is not unstable. A run that could not be carried out is trouble of its check.
     """
     made = environment_of(trees, report.tree, home)
 
-    def once_more(check: CheckReport) -> CheckReport:
-        wanted = [case for case in cases if case in check.cases and case not in (*NO_NODE, *check.flaky)]
-        if check.kind != "pytest" or check.trouble or not wanted:
+    def settled(check: CheckReport) -> CheckReport:
+        wanted = {case for case in cases if case in check.cases and case not in (*NO_NODE, *check.flaky)}
+        if check.kind not in ("pytest", "command") or check.trouble:
             return check
-        with laid_out(trees, report.tree, home) as root:
-            workspace = Workspace(root=root, environment=made, seconds=plan.seconds)
-            second = run_pytest(workspace, check.check, _arguments(check, wanted))
-        differing = {case for case in wanted if second.cases.get(case) != check.cases[case] or case in second.flaky}
-        flaky = tuple(sorted({*check.flaky, *(() if second.trouble else differing)}))
-        return check.model_copy(update={"flaky": flaky, "trouble": second.trouble})
+        if check.kind == "pytest" and len(wanted) <= MANY:
+            alone = _again(check, wanted, times, lambda: _alone(trees, report.tree, check, wanted, plan, made, home))
+            wanted &= set(alone.flaky) if not alone.trouble else wanted
+        return _again(check, wanted, times, lambda: _check(trees, report.tree, check.check, plan.seconds, made, home))
 
+    suites, acceptance = (tuple(map(settled, checks)) for checks in (report.suites, report.acceptance))
+    return report.model_copy(update={"suites": suites, "acceptance": acceptance})
+
+
+def _again(check: CheckReport, wanted: set[str], times: int, run: Callable[[], CheckReport]) -> CheckReport:
+    """Run until every wanted case has differed, at most `times`; return the check with those that did as flaky."""
+    flaky: set[str] = set()
     for _ in range(times):
-        suites, acceptance = (tuple(map(once_more, checks)) for checks in (report.suites, report.acceptance))
-        report = report.model_copy(update={"suites": suites, "acceptance": acceptance})
-    return report
+        if flaky == wanted:
+            break
+        second = run()
+        if second.trouble:
+            return check.model_copy(update={"trouble": second.trouble})
+        flaky |= {case for case in wanted if second.cases.get(case) != check.cases[case] or case in second.flaky}
+    return check.model_copy(update={"flaky": tuple(sorted({*check.flaky, *flaky}))})
+
+
+def _alone(
+    trees: Trees, tree: str, check: CheckReport, cases: set[str], plan: Plan, made: Environment, home: Path
+) -> CheckReport:
+    with laid_out(trees, tree, home) as root:
+        workspace = Workspace(root=root, environment=made, seconds=plan.seconds)
+        return run_pytest(workspace, check.check, tuple(sorted(cases)))
 
 
 def environment_of(trees: Trees, tree: str, home: Path) -> Environment:
@@ -128,13 +146,6 @@ def _check(trees: Trees, tree: str, check: str, seconds: int, made: Environment,
         if check.startswith("pytest ") or check == "pytest":
             return run_pytest(workspace, check, arguments_of(check))
         return run_command(workspace, check)
-
-
-def _arguments(check: CheckReport, cases: list[str]) -> tuple[str, ...]:
-    """Name the tests, or run all of the check again when they are too many for a command line."""
-    if len(cases) <= MANY:
-        return tuple(cases)
-    return arguments_of(check.check) if check.check.startswith("pytest ") else ()
 
 
 def _load(kept: Path, check: str) -> CheckReport | None:

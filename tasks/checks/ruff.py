@@ -19,8 +19,8 @@ POSITION = re.compile(r"\b(lines?|column) \d+")
 def run_ruff(workspace: Workspace, check: str) -> CheckReport:
     """Check all files under the repository's own configuration, with no cache and every exclusion in force."""
     out = workspace.scratch / "ruff.json"
-    argv = ("check", "--no-cache", "--force-exclude", "--output-format", "json", "--output-file", str(out), ".")
-    ran = workspace.run((str(RUFF), *argv))
+    argv = ("check", "--no-cache", "--no-respect-gitignore", "--force-exclude", "--output-format", "json")
+    ran = workspace.run((str(RUFF), *argv, "--output-file", str(out), "."))
     if ran.timed_out:
         return CheckReport(check=check, kind="ruff", trouble=workspace.late(), seconds=ran.seconds)
     try:

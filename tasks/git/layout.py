@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from agents.domain.errors import Misconfigured
+from agents.domain.errors import AskAgain, Misconfigured
 from tasks.git.objects import EXECUTABLE, FILE, SUBMODULE, SYMLINK, Entry, Objects
-from tasks.git.paths import bytes_of, is_safe_name, text_of
+from tasks.git.paths import bytes_of, is_safe_name, shown, text_of
 from tasks.git.plumbing import Git
 
 CACHES = ("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis")
 _LINKS_FOLLOWED = 40
+LARGEST_FILE = 100_000_000
 
 
 def lay_out(git: Git, entries: Mapping[str, Entry], folder: Path) -> tuple[str, ...]:
@@ -96,6 +97,8 @@ def _entry_at(objects: Objects, folder: Path, path: str, before: Entry | None) -
         if stat.S_ISLNK(info.st_mode):
             mode, content = SYMLINK, os.fsencode(place.readlink())
         elif stat.S_ISREG(info.st_mode):
+            if info.st_size > LARGEST_FILE:
+                raise AskAgain(f"{shown(path)} has {info.st_size} bytes, more than the {LARGEST_FILE} a file may have")
             mode, content = (EXECUTABLE if info.st_mode & stat.S_IXUSR else FILE), _content_of(place)
         else:
             return None

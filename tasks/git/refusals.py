@@ -1,5 +1,7 @@
 """Do it: what a refusal of git means, and who must act on it."""
 
+import re
+
 from agents.domain.errors import LraError, Misconfigured, NeedsHuman, TryLater
 from tasks.git.origin import Origin, shown
 from tasks.git.plumbing import Outcome
@@ -70,6 +72,11 @@ def refusal_of_push(push: Outcome, origin: Origin) -> LraError:
         return NeedsHuman(f"a hook of {origin.shown} refused the push{told or ' and said nothing'}. Nothing was moved")
     if "permission denied" in push.err.lower():
         return refusal(push, origin)
+    if found := re.search(r"'refs/heads/(lra\S*)' exists", push.err):
+        return Misconfigured(
+            f"{origin.shown} has a branch {found[1]}, where LRA keeps the records of missions: rename it "
+            f"(git branch -m {found[1]} another-name) and run again"
+        )
     if ".lock': File exists" in push.err:
         return TryLater(
             f"another git process is at work in {origin.shown}, or one crashed there{told}; run the same command again"

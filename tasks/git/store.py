@@ -96,7 +96,7 @@ class Store:
         raise Misconfigured(f"{self.origin} has no revision {rev!r}; name a branch, a tag or a commit")
 
     def push(self, updates: Mapping[str, str]) -> None:
-        """Move all these refs of the origin to these commits, or none of them; only forwards.
+        """Move all these refs of the origin to these commits, or none of them; each only from where it was last seen.
 
         Moved when somebody else was first, NeedsHuman when a dirty checkout or a hook refuses, TryLater when the origin
         cannot be reached, Misconfigured when it may not be pushed to. After any of them the origin is as it was.
@@ -104,8 +104,11 @@ class Store:
         plain = ("--porcelain", "--atomic", "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no")
         receive = (_RECEIVE,) if self._origin.folder else ()
         refspecs = [f"{oid}:{ref}" for ref, oid in updates.items()]
+        seen = [f"--force-with-lease={ref}:{self.head(ref.removeprefix('refs/heads/')) or ''}" for ref in updates]
         with self._locked():
-            done = as_user("push", *plain, *receive, "origin", *refspecs, git_dir=self.path, seconds=TALK_SECONDS)
+            done = as_user(
+                "push", *plain, *seen, *receive, "origin", *refspecs, git_dir=self.path, seconds=TALK_SECONDS
+            )
         if done.exit != 0:
             self._refuse_half_updated(done, updates)
             raise refusal_of_push(done, self._origin)
@@ -148,10 +151,14 @@ class Store:
         part = self.path.with_suffix(".part")
         for rest in (part, self.path):
             shutil.rmtree(rest, ignore_errors=True)
-        how = "--local" if self._origin.linkable and not self._borrows() else "--no-local"
-        plain = ("--quiet", "--bare", how, "--template=", "--origin=origin", "--config=gc.auto=0")
-        made = as_user("clone", *plain, "--", self._origin.address, str(part), seconds=CLONE_SECONDS)
-        if made.exit != 0:
+        plain = ("--quiet", "--bare", "--template=", "--origin=origin", "--config=gc.auto=0")
+        ways = ("--local", "--no-local") if self._origin.linkable and not self._borrows() else ("--no-local",)
+        for how in ways:  # files of another user cannot be linked everywhere; then they are copied
+            made = as_user("clone", *plain, how, "--", self._origin.address, str(part), seconds=CLONE_SECONDS)
+            if made.exit == 0:
+                break
+            shutil.rmtree(part, ignore_errors=True)
+        else:
             raise refusal(made, self._origin)
         clone = Git(part)
         if clone.run("rev-parse", "--show-object-format").strip() != b"sha1":
@@ -170,7 +177,11 @@ class Store:
     def _borrows(self) -> bool:
         """Say whether the origin's objects are partly in another repository: a linked clone would need that one too."""
         git_dir = self._origin.git_dir
-        return git_dir is None or (git_dir / "objects/info/alternates").exists()
+        if git_dir is None:
+            return True
+        common = git_dir / "commondir"
+        place = git_dir / common.read_text().strip() if common.is_file() else git_dir
+        return (place / "objects/info/alternates").exists()
 
     def _refuse_half_updated(self, done: Outcome, updates: Mapping[str, str]) -> None:
         """Say how to undo what git itself leaves: it updates a checkout first, and may then fail to move the ref."""

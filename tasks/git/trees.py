@@ -167,6 +167,10 @@ class Trees:
         oid, *conflicts = [part for part in done.out.split(b"\0") if part]
         return Merged(oid.decode().strip(), tuple(map(text_of, conflicts)) if done.exit else ())
 
+    def is_ancestor(self, old: str, new: str) -> bool:
+        """Say whether the history of `new` holds the commit `old`."""
+        return self.git.attempt("merge-base", "--is-ancestor", old, new).exit == 0
+
     def commit(self, tree: str, parents: tuple[str, ...], message: str, when: datetime | None = None) -> str:
         """Return a new commit by LRA with exactly this message; equal arguments give the equal commit."""
         text = bytes_of(message)

@@ -61,14 +61,14 @@ def test_what_was_not_given_is_said() -> None:
 def test_the_attempt_before_is_told_by_its_reasons() -> None:
     reasons = tuple(Reason(kind="acceptance", message=f"red {n}") for n in range(20))
     text = told(previous=CycleResult(pin=PIN, ending="refused", reasons=reasons))
-    assert "# The attempt before this one ended: refused\n\n- acceptance: red 0\n" in text
+    assert "# Your last attempt ended: refused\n\nThis was wrong with it:\n- acceptance: red 0\n" in text
     assert "red 7" in text
     assert "red 8" not in text
 
 
 def test_an_attempt_without_reasons_is_told_by_its_summary() -> None:
     text = told(previous=CycleResult(pin=PIN, ending="gave_up", summary="impossible: the test asks for $5"))
-    assert "ended: gave_up\n\n- impossible: the test asks for $5\n" in text
+    assert "ended: gave_up\n\nThis was wrong with it:\n- impossible: the test asks for $5\n" in text
 
 
 @settings(max_examples=100, derandomize=True, deadline=None)
@@ -143,3 +143,8 @@ def test_a_prompt_takes_exactly_its_placeholders(values: dict[str, str]) -> None
 @pytest.mark.parametrize("name", ["briefing", "lead_engineer", "moves_text", "moves_tools"])
 def test_every_prompt_is_there(name: str) -> None:
     assert text_of(name).strip()
+
+
+def test_the_next_attempt_sees_what_the_last_one_wrote() -> None:
+    text = told(previous=CycleResult(pin=PIN, ending="refused", written={"a.py": "x = '```'\n"}))
+    assert "it was not kept:\n\na.py\n````\nx = '```'\n````\n" in text

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.domain.mission import PROTECTED
-from agents.domain.protect import SUBMODULE, SYMLINK, Change, matches, strays, violations
+from agents.domain.protect import SUBMODULE, SYMLINK, Change, matches, own_checks, strays, violations
 
 FILE, ABSENT = "100644", "000000"
 NAMES = st.text(
@@ -151,3 +151,32 @@ def test_what_an_item_does_not_own_is_outside_and_new_tests_are_not():
     assert [reason.path for reason in strays(changes, ("src/",), ())] == ["PWNED.txt"]
     assert [reason.path for reason in strays(changes, ("src/*.py",), ("PWNED.txt",))] == ["src/deep/b.py"]
     assert strays(changes, (), ()) == ()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(".ignore", "app/pyproject.toml", "GNUmakefile", "x.dist-info/entry_points.txt", "sitecustomize/__init__.py"),
+        *("tests/pytest.ini", "pytest.toml", "tests/app/dur.py"),
+    ],
+)
+def test_a_new_file_that_steers_checks_or_shadows_a_module_is_refused(path):
+    assert refused(change(path, "added")) == "protected"
+    assert refused(change(path, "added"), path) == ""
+
+
+@pytest.mark.parametrize("path", ["tests/data/a.json", "tests/__init__.py", "tests/deep/test_a.py", "a/x.test.js"])
+def test_a_new_file_that_only_adds_tests_is_welcome(path):
+    assert refused(change(path, "added")) == ""
+
+
+@pytest.mark.parametrize("glob", ["golden", "golden/", "./golden/**"])
+def test_a_folder_is_protected_however_it_is_written(glob):
+    assert violations((change("golden/a.txt"),), (glob,), ())
+
+
+def test_nobody_marks_their_own_work():
+    checks = ("python tools/check_docs.py", "./run.sh --all", "pytest tests/test_a.py", "grep -q x README.md")
+    changes = tuple(change(path) for path in ("tools/check_docs.py", "run.sh", "README.md", "src/a.py"))
+    assert [reason.path for reason in own_checks(changes, checks, ())] == ["tools/check_docs.py", "run.sh"]
+    assert own_checks(changes, checks, ("tools/*", "run.sh")) == ()

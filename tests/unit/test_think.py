@@ -101,7 +101,8 @@ def test_the_intent_stands_before_the_call_with_the_worst_that_it_can_cost(reope
     journal = reopen()
     with pytest.raises(Misconfigured):
         ask(journal, Fickle(Misconfigured("no key")))
-    (intent,) = rows(journal)
+    intent, refused = rows(journal)
+    assert (refused.phase, refused.data) == ("fact", {"error": "no key"})
     assert (intent.phase, intent.kind, intent.place, intent.inputs) == ("intent", "think", "engineer/0", ASKED.digest())
     told = {key: value for key, value in intent.data.items() if key != "messages"}
     assert told == {
@@ -152,7 +153,7 @@ def test_the_wait_doubles_with_jitter_and_the_tries_are_bounded(reopen, waits: l
         ask(journal, model)
     assert model.asked == THINK_TRIES
     assert [2**n <= wait <= 1.5 * 2**n for n, wait in enumerate(waits)] == [True] * (THINK_TRIES - 1)
-    assert [row.phase for row in rows(journal)] == ["intent"]
+    assert [row.phase for row in rows(journal)] == ["intent", "fact"] * THINK_TRIES
 
 
 def test_no_wait_is_longer_than_the_longest(reopen, waits: list[float]) -> None:
@@ -167,10 +168,18 @@ def test_a_refusal_for_good_is_not_tried_again(reopen, waits: list[float]) -> No
     assert (model.asked, waits) == (1, [])
 
 
-def test_what_is_tried_again_succeeds_in_one_pair_of_rows(reopen, waits: list[float]) -> None:
+def test_a_request_that_was_refused_is_not_billed_and_one_that_was_lost_may_be(reopen, waits: list[float]) -> None:
     journal = reopen()
-    ask(journal, Fickle(TryLater("busy")))
-    assert [row.phase for row in rows(journal)] == ["intent", "result"]
+    ask(journal, Fickle(TryLater("busy"), TryLater("cut off", in_flight=True)))
+    assert [row.phase for row in rows(journal)] == ["intent", "fact", "intent", "intent", "result"]
+    assert (journal.tally.spend.possibly_billed, journal.tally.spend.live) == (1, 1)
+
+
+def test_a_key_that_is_refused_costs_nothing_however_often_it_is_tried(reopen) -> None:
+    for _ in range(3):
+        with pytest.raises(Misconfigured):
+            ask(reopen(), Fickle(Misconfigured("no key")))
+    assert reopen().tally.spend.usage == Usage()
 
 
 MODULES = (budget, checklist, cycle, decisions, events, gate, mission, moves, protect, schedule, state)
