@@ -21,10 +21,11 @@ UNREADABLE_IN_A_ROW = 3
 
 
 class Turn(NamedTuple):
-    """What one reply led to: the tree, what the model is told, and the claim that ends the attempt, if any."""
+    """What one reply led to: the tree, what the model is told, how the checks stand, and the claim, if any."""
 
     tree: str
     told: str
+    checks: str = ""
     claim: Literal["", "submitted", "gave_up"] = ""
     summary: str = ""
 
@@ -55,7 +56,7 @@ def attempt(cycle: Cycle, material: Material) -> Proposal:
         if unreadable == UNREADABLE_IN_A_ROW:
             return Proposal(tree=turn.tree, ending="unparseable", summary=turn.told, calls=position + 1)
         talk = talk.heard(reply).told(turn.told)
-    return Proposal(tree=turn.tree, ending="out_of_calls", summary=turn.told, calls=knobs.max_calls)
+    return Proposal(tree=turn.tree, ending="out_of_calls", summary=turn.checks or turn.told, calls=knobs.max_calls)
 
 
 def _ask(cycle: Cycle, talk: Talk, position: int) -> Reply:
@@ -73,7 +74,7 @@ def _carry_out(cycle: Cycle, tree: str, moves: tuple[Move, ...], position: int) 
     changed = False
     for number, move in enumerate(moves):
         if isinstance(move, GiveUp):
-            return Turn(tree, "", "gave_up", move.reason)
+            return Turn(tree, "", claim="gave_up", summary=move.reason)
         if isinstance(move, Submit | Check):
             break
         tree, observation = act(cycle, tree, move, f"engineer/act/{position}.{number}")
@@ -86,8 +87,9 @@ def _carry_out(cycle: Cycle, tree: str, moves: tuple[Move, ...], position: int) 
         return Turn(tree, "\n\n".join(told))
     _, checked = act(cycle, tree, Check(), f"engineer/act/{position}.check")
     if checked.ok and (changed or isinstance(last, Submit)):
-        return Turn(tree, "", "submitted", last.summary if isinstance(last, Submit) else "the checks are green")
-    return Turn(tree, "\n\n".join([*told, f"CHECK\n{checked.text}"]))
+        summary = last.summary if isinstance(last, Submit) else "the checks are green"
+        return Turn(tree, "", claim="submitted", summary=summary)
+    return Turn(tree, "\n\n".join([*told, f"CHECK\n{checked.text}"]), checked.text)
 
 
 def _title(move: Move) -> str:

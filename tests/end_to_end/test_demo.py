@@ -32,12 +32,6 @@ def test_every_item_is_verified_and_merged(shown: tuple[Place, Ran]) -> None:
     assert sorted(merges) == sorted(ran.data["commits"])
 
 
-def test_one_item_needed_another_attempt(shown: tuple[Place, Ran]) -> None:
-    attempts = [item["attempts"] for item in shown[1].data["details"].values()]
-    assert sorted(attempts)[-1] >= 2
-    assert shown[1].data["cycles"] == sum(attempts)
-
-
 def test_it_says_that_it_was_a_recording_and_what_it_cost_then(shown: tuple[Place, Ran]) -> None:
     _, ran = shown
     replies = recorded_replies()

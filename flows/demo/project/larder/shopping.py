@@ -1,6 +1,12 @@
 """The shopping list: what to buy for a recipe."""
 
 from larder.recipe import Ingredient
+from larder.words import plural
+
+
+def heading(recipes: int) -> str:
+    """Return the first line of the list, such as: To buy for 2 recipes."""
+    return f"To buy for {recipes} {plural('recipe', recipes)}"
 
 
 def line(ingredient: Ingredient) -> str:

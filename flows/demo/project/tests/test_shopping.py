@@ -1,5 +1,5 @@
 from larder.recipe import Ingredient
-from larder.shopping import line, shopping_list
+from larder.shopping import heading, line, shopping_list
 
 
 def test_a_weight_is_written_with_its_unit() -> None:
@@ -12,3 +12,8 @@ def test_half_of_something_is_written_as_a_decimal() -> None:
 
 def test_nothing_to_cook_is_nothing_to_buy() -> None:
     assert shopping_list([]) == []
+
+
+def test_the_heading_counts_the_recipes() -> None:
+    assert heading(1) == "To buy for 1 recipe"
+    assert heading(2) == "To buy for 2 recipes"
