@@ -95,7 +95,8 @@ def _change(cycle: Cycle, tree: str, move: Change) -> Acted:
             after = trees.write(tree, move.path, text_to_bytes(move.text, old))
         case Delete():
             after = trees.delete(tree, move.path)
-    changes, item = trees.diff(tree, after), cycle.item
+    item, base = cycle.item, cycle.pin.base_tree
+    changes = tuple(change for change in trees.diff(base, after) if change.path == move.path)
     if stray := strays(changes, item.files, item.may_edit):
         raise AskAgain(f"{stray[0].message}. You may change: {', '.join(item.files)}. Nothing was changed.")
     refused = violations(changes, cycle.mission.protect, item.may_edit)

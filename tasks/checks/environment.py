@@ -120,7 +120,7 @@ def build(definition: Definition, folder: Path, home: Path) -> Environment:
 
 
 def _folder(definition: Definition, home: Path) -> Path:
-    return home.absolute() / "environments" / definition.name[:16]
+    return (home / "environments").resolve() / definition.name[:16]  # one name, however the home is reached
 
 
 def _make(definition: Definition, folder: Path, place: Path, home: Path) -> None:

@@ -107,7 +107,7 @@ def test_without_tests_it_says_so_and_an_empty_test_file_is_not_green(played: Pl
 
 @of("h02", "h02-tempted")
 def test_failures_of_the_base_are_named_before_a_model_is_asked(played: Played) -> None:
-    begun, remark, *_ = played.ran.err.splitlines()
+    _, begun, remark, *_ = played.ran.err.splitlines()
     assert "clamp: attempt 1" in begun
     assert "fails on the base already, and may stay so" in remark
     for case in ("tests/test_legacy.py::test_rounding_of_old_report", "tests/test_legacy.py::test_needs_a_service"):
