@@ -1,7 +1,6 @@
 """What is to be done, and how far is it? Items with needs form a DAG; only evidence makes an item done."""
 
 import re
-import shlex
 from enum import StrEnum
 from graphlib import CycleError, TopologicalSorter
 from typing import Self
@@ -73,16 +72,6 @@ class Item(Value):
                 f"item id {name!r} must be at most 64 letters, digits, '.', '_' or '-', the first not a sign"
             )
         return name
-
-    @field_validator("checks")
-    @classmethod
-    def _checks_can_be_split(cls, checks: tuple[str, ...]) -> tuple[str, ...]:
-        for check in checks:
-            try:
-                shlex.split(check)
-            except ValueError as error:
-                raise ValueError(f"check {check!r}: {error}") from None
-        return checks
 
     @model_validator(mode="after")
     def _done_needs_evidence(self) -> Self:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from agents.domain.errors import Misconfigured
 from agents.domain.gate import CheckReport, Outcome
 from tasks.checks.plain import shortened, without_times
 from tasks.checks.sandbox import Ran
@@ -55,8 +56,11 @@ def run_pytest(workspace: Workspace, check: str, arguments: tuple[str, ...] = ()
 
 
 def arguments_of(check: str) -> tuple[str, ...]:
-    """Return the arguments of a check that is written `pytest ...`."""
-    return tuple(shlex.split(check))[1:]
+    """Return the arguments of a check that is written `pytest ...`; Misconfigured when a quote in it never ends."""
+    try:
+        return tuple(shlex.split(check))[1:]
+    except ValueError as error:
+        raise Misconfigured(f"the check {check!r} cannot be read: {error}; mend it in the mission file") from None
 
 
 def _files(arguments: tuple[str, ...]) -> list[str]:

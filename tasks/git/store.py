@@ -96,7 +96,7 @@ class Store:
         raise Misconfigured(f"{self.origin} has no revision {rev!r}; name a branch, a tag or a commit")
 
     def push(self, updates: Mapping[str, str]) -> None:
-        """Move all these refs of the origin to these commits, or none of them; each only from where it was last seen.
+        """Move all these refs of the origin to these commits, or none; each forwards from where it was last seen.
 
         Moved when somebody else was first, NeedsHuman when a dirty checkout or a hook refuses, TryLater when the origin
         cannot be reached, Misconfigured when it may not be pushed to. After any of them the origin is as it was.
@@ -104,7 +104,11 @@ class Store:
         plain = ("--porcelain", "--atomic", "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no")
         receive = (_RECEIVE,) if self._origin.folder else ()
         refspecs = [f"{oid}:{ref}" for ref, oid in updates.items()]
-        seen = [f"--force-with-lease={ref}:{self.head(ref.removeprefix('refs/heads/')) or ''}" for ref in updates]
+        last = {ref: self.head(ref.removeprefix("refs/heads/")) for ref in updates}
+        for ref, oid in updates.items():  # git's lease alone would let a ref go anywhere from where it was seen
+            if (old := last[ref]) is not None and not self.trees.is_ancestor(old, oid):
+                raise Moved(f"{ref} of {self.origin} is at {old[:12]}, which {oid[:12]} does not follow")
+        seen = [f"--force-with-lease={ref}:{old or ''}" for ref, old in last.items()]
         with self._locked():
             done = as_user(
                 "push", *plain, *seen, *receive, "origin", *refspecs, git_dir=self.path, seconds=TALK_SECONDS

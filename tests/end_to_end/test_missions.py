@@ -102,7 +102,7 @@ def test_after_a_red_attempt_the_next_briefing_tells_why(place: Place) -> None:
     assert place.cycle("say-hello", 1)["ending"] == "refused"
     first, second = ("\n".join(m["content"] for m in asked["messages"]) for asked in place.thoughts())
     assert "The attempt before this one" not in first
-    assert "The attempt before this one ended: refused" in second
+    assert "Your last attempt ended: refused" in second
     assert "pass_to_pass: test -s notes.txt passed on base and does not now" in second
 
 
@@ -185,7 +185,7 @@ def test_a_spent_budget_ends_the_run_and_not_the_mission(place: Place) -> None:
     assert (first.exit, first.data["status"]) == (4, "exhausted")
     assert "tokens: 30 of 20 used" in first.data["why"]
     status = place.lra("status", "say-hello", "--repo", str(place.repo), "--json").data
-    assert (status["status"], status["items"]["in_progress"]) == ("working", ["hello"])
+    assert (status["status"], status["items"]["in_progress"]) == ("exhausted", ["hello"])
     again = place.run()
     assert again.exit == 4
     assert len(place.thoughts()) == 1, "a second run asks nothing that it may not pay"

@@ -131,7 +131,7 @@ def test_after_a_conflict_the_next_attempt_is_told(place: Place, bare: Path) -> 
         ran = ended(process)
     assert ran.exit == 0, ran.err
     briefing = place.thoughts()[1]["messages"][1]["content"]
-    assert "The attempt before this one ended: conflict" in briefing
+    assert "Your last attempt ended: conflict" in briefing
     assert "notes.txt was changed on the target meanwhile" in briefing
     assert place.git("show", "main:notes.txt", cwd=bare) == "first\ntheirs\nhello\nthird\n"
 

@@ -240,13 +240,18 @@ def test_the_time_a_provider_asks_for_is_kept(
     assert later.retry_after_s == meant
 
 
-@pytest.mark.parametrize(
-    "body", [{}, "text", answer({}, choices=[]), {"error": {"message": "overloaded", "code": 502}}]
-)
+@pytest.mark.parametrize("body", [{}, "text", {"error": {"message": "overloaded", "code": 502}}])
 def test_an_answer_without_a_reply_is_tried_later(provider: Provider, live: Live, body: Any) -> None:
     provider.say(body)
     assert isinstance(fault(live), TryLater)
     assert len(provider.asked) == 1
+
+
+def test_an_answer_without_a_choice_is_an_empty_reply_that_was_paid(provider: Provider, live: Live) -> None:
+    usage = {"prompt_tokens": 9, "completion_tokens": 1, "total_tokens": 10}
+    provider.say(answer({}, choices=[], usage=usage))
+    reply = live.reply(ASKED, CALL)
+    assert (reply.text, reply.usage.prompt) == ("", 9)
 
 
 def test_a_provider_that_is_away_is_tried_later(live: Live) -> None:
