@@ -1,7 +1,7 @@
 """Who thinks? The record and the tree, cut to a size that does not grow with the age of the mission."""
 
 from agents.domain.checklist import Item
-from agents.domain.cycle import CycleResult
+from agents.domain.cycle import CycleResult, Knobs
 from agents.domain.mission import Mission
 from agents.domain.value import Value
 from agents.prompt import fill
@@ -19,8 +19,8 @@ class Material(Value):
     known_failures: tuple[str, ...] = ()
 
 
-def brief(mission: Mission, item: Item, material: Material, previous: CycleResult | None, limit: int) -> str:
-    """Return the opening text of an attempt: mission, item, the last attempt, and `limit` characters of material."""
+def brief(mission: Mission, item: Item, material: Material, previous: CycleResult | None, knobs: Knobs) -> str:
+    """Return the opening text of an attempt: mission, item, the last attempt, and `briefing_chars` of material."""
     return fill(
         "briefing",
         title=mission.title,
@@ -29,9 +29,9 @@ def brief(mission: Mission, item: Item, material: Material, previous: CycleResul
         description=item.description,
         checks="\n".join(f"- {check}" for check in item.checks) or "- none was given",
         files=", ".join(item.files) or "whatever the item needs",
-        previous=_previous(previous),
+        previous=_previous(previous, knobs.show_work),
         listing=_listing(material),
-        material=_texts(material, limit),
+        material=_texts(material, knobs.briefing_chars),
     )
 
 
@@ -43,14 +43,14 @@ def cut(text: str, limit: int) -> str:
     return f"{text[:head]}\n[{len(text) - head - tail} characters left out]\n{text[-tail:]}"
 
 
-def _previous(result: CycleResult | None) -> str:
-    """Tell of the attempt before: what it wrote, and what was wrong with it, so that it can be mended."""
+def _previous(result: CycleResult | None, show_work: bool) -> str:
+    """Tell of the attempt before: what was wrong with it, and what it wrote, so that it can be mended."""
     if result is None:
         return ""
     reasons = [f"- {reason.kind}: {cut(reason.message, 600)}" for reason in result.reasons[:REASONS]]
     wrong = "\n".join(reasons) or f"- {cut(result.summary, 600)}"
     written = "\n".join(_fenced(path, text) for path, text in result.written.items())
-    kept = f"\nThis is what you wrote then, and it was not kept:\n\n{written}" if written else ""
+    kept = f"\nThis is what you wrote then, and it was not kept:\n\n{written}" if show_work and written else ""
     return (
         f"\n# Your last attempt ended: {result.ending}\n{kept}\nThis was wrong with it:\n{wrong}\n\n"
         "Write the item again with this mended.\n"

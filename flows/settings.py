@@ -60,6 +60,9 @@ class Settings(Value):
     max_calls: int = Field(default=16, ge=1)
     """Most model calls of one attempt at an item."""
 
+    show_work: bool = True
+    """Show an attempt what the one before wrote, beside what was wrong with it; small models write it again then."""
+
     attempts: int = Field(default=3, ge=1)
     """How often one item is tried before it is blocked."""
 
@@ -75,7 +78,7 @@ class Settings(Value):
         return home.expanduser().absolute()
 
 
-FREE = frozenset({"moves", "temperature"})
+FREE = frozenset({"moves", "show_work", "temperature"})
 """What a repository may set as it likes."""
 
 LOWER = frozenset({"max_tokens", "request_seconds", "check_seconds", "max_calls", "attempts"})

@@ -46,7 +46,12 @@ def is_unpriced(model: Model) -> bool:
 
 def means(settings: Settings) -> Means:
     """Return what a run brings to every cycle."""
-    knobs = Knobs(max_calls=settings.max_calls, max_tokens=settings.max_tokens, temperature=settings.temperature)
+    knobs = Knobs(
+        max_calls=settings.max_calls,
+        max_tokens=settings.max_tokens,
+        temperature=settings.temperature,
+        show_work=settings.show_work,
+    )
     variant = f"default@{digest_of([*(text_of(name) for name in PROMPTS), knobs.model_dump()])[:8]}"
     return Means(choose_model(settings), variant, knobs, settings.moves, round(settings.check_seconds))
 

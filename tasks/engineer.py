@@ -40,7 +40,7 @@ def attempt(cycle: Cycle, material: Material) -> Proposal:
     """Let the Lead Engineer work on the item from the base tree, within the calls and the budget it has."""
     previous = cycle.held.record.cycle(cycle.pin.previous) if cycle.pin.previous else None
     knobs = cycle.pin.knobs
-    briefing = brief(cycle.mission, cycle.item, material, previous, knobs.briefing_chars)
+    briefing = brief(cycle.mission, cycle.item, material, previous, knobs)
     talk = opening(briefing, cycle.pin.wire, knobs, cycle.pin.attempt)
     turn = Turn(tree=cycle.pin.base_tree, told="")
     unreadable = 0

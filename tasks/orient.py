@@ -1,10 +1,12 @@
 """Do it, durably: look at the base before anyone is paid: what it holds, what fails already, what can be shown."""
 
+import re
 from collections.abc import Iterator
 
 from prefect import task
 
 from agents.briefing import Material
+from agents.domain.checklist import Item
 from agents.domain.errors import Misconfigured
 from agents.domain.gate import Report
 from agents.domain.protect import matches
@@ -13,6 +15,9 @@ from tasks.cycle import Cycle
 from tasks.journal import Data
 from tasks.policies import STAGE
 from tasks.redact import is_secret
+
+AROUND = re.compile(r"[\s`'\"(),;:]+")
+NAMED = 2
 
 
 @task(name="orient", **STAGE)
@@ -39,9 +44,9 @@ def base_report(cycle: Cycle, tree: str) -> Report:
 
 def _remarks(report: Report) -> Iterator[str]:
     """Say what a human should know about the base: what fails there already, and which checks say nothing yet."""
-    if failing := known_failures(report):
-        shown = ", ".join(failing[:5]) + (f" and {len(failing) - 5} more" if len(failing) > 5 else "")
-        yield f"fails on the base already, and may stay so: {shown}"
+    if failing := _others(report):
+        more = f" and {len(failing) - NAMED} more" if len(failing) > NAMED else ""
+        yield f"fails on the base already, and may stay so: {', '.join(failing[:NAMED])}{more}"
     for check in report.suites:
         if check.flaky:
             yield f"unstable on the base, so it decides nothing: {', '.join(check.flaky[:5])}"
@@ -49,13 +54,6 @@ def _remarks(report: Report) -> Iterator[str]:
             yield f"{check.check}: no test was found on the base, so it shows nothing yet"
     if not report.suites:
         yield "no check of the whole repository is configured: only the item's own checks decide"
-
-
-def known_failures(report: Report) -> tuple[str, ...]:
-    """Name the cases that fail on this tree: the baseline, which may stay and may not grow."""
-    return tuple(
-        case for check in report.suites for case, outcome in check.cases.items() if outcome in ("failed", "error")
-    )
 
 
 def _unverifiable(report: Report) -> str:
@@ -69,9 +67,22 @@ def _unverifiable(report: Report) -> str:
 def _material(cycle: Cycle, report: Report) -> Material:
     tree = cycle.pin.base_tree
     paths = tuple(sorted(cycle.trees.entries(tree)))
-    named = [word.split("::")[0] for check in cycle.item.checks for word in check.split()]
+    named = _named(cycle.item)
     shown = [path for path in paths if path in named or matches(path, cycle.item.files)]
     texts = {path: cycle.text(tree, path) for path in shown if not is_secret(path)}
+    return Material(listing=paths, texts=texts, known_failures=_others(report))
+
+
+def _named(item: Item) -> set[str]:
+    """Return every word of the item that may be a path: of its checks, and of its description without punctuation."""
+    checks = {word.split("::")[0] for check in item.checks for word in check.split()}
+    return checks | {word.rstrip(".") for word in AROUND.split(item.description)}
+
+
+def _others(report: Report) -> tuple[str, ...]:
+    """Name the cases that fail on this tree and are not what the item is about: they may stay and may not grow."""
     own = {case for check in report.acceptance for case in check.cases}
-    others = tuple(case for case in known_failures(report) if case not in own)
-    return Material(listing=paths, texts=texts, known_failures=others)
+    failing = [
+        case for check in report.suites for case, outcome in check.cases.items() if outcome in ("failed", "error")
+    ]
+    return tuple(case for case in failing if case not in own)

@@ -13,13 +13,14 @@ Wire = Literal["text", "tools"]
 
 
 class Knobs(Value):
-    """The numbers of a variant that shape an attempt: limits on calls, reply tokens, and characters shown."""
+    """What of a variant shapes an attempt: limits on calls, reply tokens and characters shown, and what is shown."""
 
     max_calls: int = 16
     max_tokens: int = 4096
     temperature: float = 0.0
     observation_chars: int = 6000
     briefing_chars: int = 24000
+    show_work: bool = True
 
 
 class Pin(Value):

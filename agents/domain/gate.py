@@ -10,6 +10,7 @@ Outcome = Literal["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
 CheckKind = Literal["pytest", "ruff", "mypy", "build", "command"]
 Decision = Literal["pass", "fail", "unverified"]
 STORY_CHARS = 500
+PLACES = 3
 
 
 class CheckReport(Value):
@@ -114,7 +115,7 @@ def judge(base: Report, candidate: Report, integrity: tuple[Reason, ...] = ()) -
             Reason(
                 kind="pass_to_pass",
                 path=case,
-                message=f"{case} passed on base and does not now" + _story(candidate, case),
+                message=f"{case} passed on base and does not now" + _story(candidate.suites, case),
             )
             for case in broken
         ),
@@ -183,8 +184,9 @@ def _dodged(before: CheckReport, now: CheckReport) -> tuple[str, ...]:
 def _first_red(check: CheckReport) -> str:
     if not check.cases and not check.diagnostics:
         return ": nothing ran"
-    red = [f"{case} {outcome}" for case, outcome in check.cases.items() if outcome != "passed"]
-    return f": {red[0]}" if red else ""
+    red = next(((case, outcome) for case, outcome in check.cases.items() if outcome != "passed"), None)
+    said = f":\n{check.details[-STORY_CHARS:]}" if check.details and check.kind != "pytest" else ""
+    return f": {red[0]} {red[1]}" + (_story((check,), red[0]) or said) if red else said
 
 
 def _turned_green(base: Report, candidate: Report) -> tuple[str, ...]:
@@ -208,9 +210,9 @@ def _lost_passes(base: Report, candidate: Report) -> tuple[tuple[str, ...], tupl
     return tuple(broken), tuple(sorted({case for _, case in unstable}))
 
 
-def _story(candidate: Report, case: str) -> str:
-    """Return what a report tells of a case, for the next attempt to learn from; nothing when it is gone."""
-    parts = (part for check in candidate.suites for part in check.details.split("\n\n"))
+def _story(checks: tuple[CheckReport, ...], case: str) -> str:
+    """Return what the checks tell of a case, for the next attempt to learn from; nothing when it is gone."""
+    parts = (part for check in checks for part in check.details.split("\n\n"))
     return next(
         (f":\n{part[:STORY_CHARS]}" for part in parts if case in part.partition("\n")[0].split(" ", 1)[-1:]), ""
     )
@@ -222,7 +224,7 @@ def _new_failures(base: Report, candidate: Report) -> list[Reason]:
         Reason(
             kind="new_failure",
             path=case,
-            message=f"{case} is new and does not pass ({outcome})" + _story(candidate, case),
+            message=f"{case} is new and does not pass ({outcome})" + _story(candidate.suites, case),
         )
         for c in candidate.suites
         for case, outcome in c.cases.items()
@@ -234,9 +236,17 @@ def _new_diagnostics(base: Report, candidate: Report) -> list[Reason]:
     before = {c.check: c.diagnostics for c in base.suites}
     return [
         Reason(
-            kind=f"new_{check.kind}", message=f"{text} ({count} now, {before.get(check.check, {}).get(text, 0)} before)"
+            kind=f"new_{check.kind}",
+            message=f"{text} ({count} now, {before.get(check.check, {}).get(text, 0)} before){_places(check, text)}",
         )
         for check in candidate.suites
         for text, count in check.diagnostics.items()
         if count > before.get(check.check, {}).get(text, 0)
     ]
+
+
+def _places(check: CheckReport, text: str) -> str:
+    """Return where the report saw this diagnostic, the first PLACES of them; it may have shortened its details."""
+    code, _, message = text.partition(": ")
+    seen = [line for line in check.details.splitlines() if code in line and message in line]
+    return f" at {', '.join(line.partition(': ')[0] for line in seen[:PLACES])}" if seen else ""

@@ -12,7 +12,7 @@ import click
 
 from flows.cli.console import Answer, progress
 
-PINNED = {"max_calls": 2, "max_tokens": 1024, "temperature": 0.0, "moves": "text"}
+PINNED = {"max_calls": 1, "max_tokens": 1024, "temperature": 0.0, "moves": "text", "show_work": False}
 
 
 @click.command()

@@ -122,7 +122,7 @@ def test_looking_at_a_mission_and_orienting_do_not_grow_with_its_age(tmp_path):
             record.load()  # noqa: B023
             item = record.state.checklist[next_step(record.state).item]  # noqa: B023
             previous = record.cycle(record.state.standing.cycles)  # noqa: B023
-            texts.append(brief(record.state.mission, item, Material(listing=("a",), texts={}), previous, 24000))  # noqa: B023
+            texts.append(brief(record.state.mission, item, Material(listing=("a",), texts={}), previous, Knobs()))  # noqa: B023
 
         told[cycles] = {
             "version": processor("version"),

@@ -18,9 +18,13 @@ def shown(new_place: Callable[[str, dict[str, str]], Place]) -> tuple[Place, Ran
     return place, place.lra("demo", "--json")
 
 
+def recorded_rows() -> list[dict]:
+    files = sorted(RECORDING.iterdir(), key=lambda file: file.name)
+    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+
 def recorded_replies() -> list[dict]:
-    rows = [json.loads(line) for file in RECORDING.iterdir() for line in file.read_text().splitlines()]
-    return [row["data"] for row in rows if (row["kind"], row["phase"]) == ("think", "result")]
+    return [row["data"] for row in recorded_rows() if (row["kind"], row["phase"]) == ("think", "result")]
 
 
 def test_every_item_is_verified_and_merged(shown: tuple[Place, Ran]) -> None:
@@ -30,6 +34,13 @@ def test_every_item_is_verified_and_merged(shown: tuple[Place, Ran]) -> None:
     log = ("git", "-C", ran.data["repository"], "log", "--merges", "--format=%H", "main")
     merges = subprocess.run(log, capture_output=True, text=True, check=True).stdout.split()
     assert sorted(merges) == sorted(ran.data["commits"])
+
+
+def test_one_item_needed_a_second_attempt_and_learned_from_the_first(shown: tuple[Place, Ran]) -> None:
+    _, ran = shown
+    assert sorted(item["attempts"] for item in ran.data["details"].values()) == [1, 1, 1, 2]
+    told = [row for row in recorded_rows() if row["kind"] == "think" and row["phase"] == "intent"]
+    assert "Your last attempt ended" in told[2]["data"]["messages"][1]["content"]
 
 
 def test_it_says_that_it_was_a_recording_and_what_it_cost_then(shown: tuple[Place, Ran]) -> None:

@@ -97,11 +97,13 @@ def test_a_slice_pauses_and_the_same_command_goes_on(place: Place) -> None:
 
 def test_after_a_red_attempt_the_next_briefing_tells_why(place: Place) -> None:
     broken = HELLO + "\nDELETE: notes.txt\n"
-    place.write(ONE.replace("[]", '["test -s notes.txt"]'), reply("hello", broken), reply("hello", HELLO))
+    mission = ONE.replace("[]", '["test -s notes.txt"]').replace("says hello", "says hello, as in `notes.txt`.")
+    place.write(mission, reply("hello", broken), reply("hello", HELLO))
     assert place.run().exit == 0
     assert place.cycle("say-hello", 1)["ending"] == "refused"
     first, second = ("\n".join(m["content"] for m in asked["messages"]) for asked in place.thoughts())
     assert "The attempt before this one" not in first
+    assert "\nnotes.txt\n```\n" in first, "a file that the item names is shown"
     assert "Your last attempt ended: refused" in second
     assert "pass_to_pass: test -s notes.txt passed on base and does not now" in second
 

@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 
 from agents.briefing import BRIEF_CHARS, LISTED, Material, brief, cut
 from agents.domain.checklist import Item
-from agents.domain.cycle import CycleResult, Pin
+from agents.domain.cycle import CycleResult, Knobs, Pin
 from agents.domain.gate import Reason
 from agents.domain.mission import Mission
 from agents.prompt import fill, text_of
 
 LIMIT = 5000
+KNOBS = Knobs(briefing_chars=LIMIT)
 NOTHING = Material(listing=(), texts={})
 PIN = Pin(
     cycle=3,
@@ -39,7 +40,7 @@ def item(**fields: object) -> Item:
 
 
 def told(material: Material = NOTHING, previous: CycleResult | None = None, **fields: object) -> str:
-    return brief(mission(), item(**fields), material, previous, LIMIT)
+    return brief(mission(), item(**fields), material, previous, KNOBS)
 
 
 def test_mission_item_checks_and_files_are_told_as_they_are() -> None:
@@ -51,7 +52,7 @@ def test_mission_item_checks_and_files_are_told_as_they_are() -> None:
 
 
 def test_what_was_not_given_is_said() -> None:
-    text = brief(mission(""), item(), NOTHING, None, LIMIT)
+    text = brief(mission(""), item(), NOTHING, None, KNOBS)
     assert "(no more was said)" in text
     assert "- none was given" in text
     assert "You may change: whatever the item needs" in text
@@ -115,7 +116,7 @@ def test_a_briefing_does_not_grow_with_what_it_is_made_of(size: int) -> None:
         known_failures=tuple(f"tests/{n:08}" for n in range(size)),
     )
     previous = CycleResult(pin=PIN, ending="refused", reasons=reasons)
-    text = brief(mission("b" * 100 * size), item(), material, previous, LIMIT)
+    text = brief(mission("b" * 100 * size), item(), material, previous, KNOBS)
     named = 60 * size  # each text that is not shown is still named
     assert len(text) < LIMIT + BRIEF_CHARS + 2 * LISTED * 20 + 8 * 700 + 2000 + named
 
@@ -146,5 +147,8 @@ def test_every_prompt_is_there(name: str) -> None:
 
 
 def test_the_next_attempt_sees_what_the_last_one_wrote() -> None:
-    text = told(previous=CycleResult(pin=PIN, ending="refused", written={"a.py": "x = '```'\n"}))
-    assert "it was not kept:\n\na.py\n````\nx = '```'\n````\n" in text
+    previous = CycleResult(pin=PIN, ending="refused", written={"a.py": "x = '```'\n"})
+    assert "it was not kept:\n\na.py\n````\nx = '```'\n````\n" in told(previous=previous)
+    blind = brief(mission(), item(), NOTHING, previous, Knobs(show_work=False))
+    assert "ended: refused" in blind
+    assert "a.py" not in blind

@@ -276,3 +276,29 @@ def test_a_report_is_named_by_everything_it_depends_on() -> None:
         report_key("t", ("a", "b"), "e", "h"),
     }
     assert len(names) == 6
+
+
+@pytest.mark.parametrize(
+    ("kind", "cases", "details", "told"),
+    [
+        ("pytest", {"t.py::a": "passed", "t.py::b": "failed"}, "FAILED t.py::b\nassert 1 == 2", "assert 1 == 2"),
+        ("command", {"make": "failed"}, "exit code 2\nno rule", "exit code 2\nno rule"),
+        ("ruff", {}, "a.py:3: F401 unused", "a.py:3: F401 unused"),
+    ],
+)
+def test_a_red_acceptance_check_tells_what_it_saw(
+    kind: str, cases: dict[str, Outcome], details: str, told: str
+) -> None:
+    now = CheckReport.model_validate(
+        {"check": "c", "kind": kind, "cases": cases, "details": details, "diagnostics": {} if cases else {"F401: x": 1}}
+    )
+    (reason,) = judge(report("b", accept=(check("c", b="failed"),)), report("c", accept=(now,))).reasons
+    assert reason.kind == "acceptance"
+    assert told in reason.message
+
+
+def test_a_new_diagnostic_tells_where_it_is() -> None:
+    details = "src/a.py:3: F401 `os` is unused\nsrc/b.py:9: E501 too long"
+    now = CheckReport(check=LINT, kind="ruff", diagnostics={"F401: `os` is unused": 1}, details=details)
+    judged = judge(report("b", check(LINT)), report("c", now))
+    assert "F401: `os` is unused (1 now, 0 before) at src/a.py:3" in [r.message for r in judged.reasons]

@@ -4,7 +4,7 @@ from larder.shopping import line
 
 def test_what_is_counted_stands_in_the_plural() -> None:
     assert line(Ingredient("egg", 3)) == "3 eggs"
-    assert line(Ingredient("radish", 20)) == "20 radishes"
+    assert line(Ingredient("cherry", 20)) == "20 cherries"
 
 
 def test_one_stays_one_and_what_is_weighed_stays() -> None:
