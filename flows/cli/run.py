@@ -78,14 +78,14 @@ def follow(repo: str, mission: str, cycles: int | None, hours: float | None, fla
         return over
     choose_model(settings)  # refused before anything starts; and a live one loads while the server does
     local = launch_prefect(settings)
+    from httpx import TransportError
+
+    from flows.mission import run_mission  # Prefect reads its settings at import, and loads while its server starts
+
     if local is not None:
         wait_until_healthy(local, settings.home)
         progress(f"Prefect UI: {local.ui}")
     with shown(settings.home, wanted.origin, wanted.id):
-        from httpx import TransportError
-
-        from flows.mission import run_mission
-
         try:
             outcome = Outcome.model_validate(run_mission(wanted.origin, mission, cycles, hours, flags))
         except TransportError as error:
