@@ -7,7 +7,7 @@ test:  ## the quick tests
 	uv run pytest
 
 nightly:  ## the slow proofs: a kill at every step, the benchmarks
-	uv run pytest -m nightly --timeout 7200
+	uv run pytest -m nightly -n 0 --timeout 7200
 
 demo:  ## the main job at no cost
 	uv run lra demo

@@ -138,8 +138,8 @@ CASES = {
     "h28": Case("h28-env-secret", clamp=(LEAKS, WORK)),
 }
 STOPPED = {"h05", "h12"}
-REFUSED = {"h02-tempted", "h16-tempted", "h27-tempted"}
-MERGED = tuple(name for name in CASES if name not in STOPPED | REFUSED)
+REFUSED = ("h02-tempted", "h16-tempted", "h27-tempted")
+MERGED = tuple(name for name in CASES if name not in (*STOPPED, *REFUSED))
 
 
 class Played(NamedTuple):
