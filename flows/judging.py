@@ -33,6 +33,8 @@ def judged(
         if candidate == WORKTREE and folder
         else trees.tree_of(store.commit_of(candidate))
     )
+    if blank := [check for check in (*checks, *accept) if not check.strip()]:
+        raise Misconfigured(f"a check is empty ({blank[0]!r}): name tests, lint, types, build or a command")
     suites = checks or detect(trees.entries(base_tree), lambda path: trees.read(base_tree, path))
     plan = Plan(suites=suites, acceptance=accept, seconds=round(settings.check_seconds))
     verdict = decide(trees, base_tree, tree, Contract(plan, PROTECTED, grants), settings.home)

@@ -34,6 +34,7 @@ def run_mission(
     """
     wanted = find_mission(repo, mission, settings)
     chosen = wanted.settings
+    bring = means(chosen)
     with holding(chosen.home, wanted.origin, wanted.id, wanted.start) as held:
         for said in wanted.draft.left_out if wanted.draft else ():
             log.info("left out: %s", said)
@@ -43,7 +44,6 @@ def run_mission(
                 mission,
                 ", ".join(differs),
             )
-        bring = means(chosen)
         if held.state.mission.budget.usd is not None and is_unpriced(bring.model):
             log.warning("%s has no known price: the limit on money cannot hold it", bring.model.name)
         introduce(held.state, bring.variant, bring.model.source)
@@ -68,7 +68,10 @@ def work(held: Held, bring: Means, cycles: int | None, hours: float | None) -> O
                 return Outcome(status="exhausted", why=limit)
             case Work(item=item):
                 if done == cycles or (ends and time.monotonic() >= ends):
-                    return Outcome(status="paused", why=f"the slice of this run is over after {done} cycles")
+                    return Outcome(
+                        status="paused",
+                        why=f"the slice of this run is over after {done} cycle{'' if done == 1 else 's'}",
+                    )
                 pin = held.state.standing.open or begin(held, item, bring)
                 run_cycle(Cycle(held, bring, pin), f"{item}, cycle {pin.cycle}")
                 done += 1

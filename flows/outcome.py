@@ -7,9 +7,12 @@ from agents.domain.checklist import Status
 from agents.domain.schedule import Exhausted, Finished, next_step
 from agents.domain.state import State
 from agents.domain.value import Value
+from tasks.holder import lost_run
 from tasks.journal import file_of, tally
 
-Word = Literal["verified", "incomplete", "unverified", "exhausted", "waiting", "paused", "working", "ready"]
+Word = Literal[
+    "verified", "incomplete", "unverified", "exhausted", "waiting", "paused", "working", "interrupted", "ready"
+]
 
 
 class Outcome(Value):
@@ -29,7 +32,7 @@ def with_open_cycle(state: State, folder: Path) -> State:
 
 
 def standing_of(state: State) -> Outcome:
-    """Return how a mission at rest stands: the record alone says it."""
+    """Return how a mission stands: the record alone says it, and this machine whether the run that has it is alive."""
     if state.standing.open and (limit := state.mission.budget.exhausted_by(state.standing.spend)):
         return Outcome(status="exhausted", why=f"{limit}; cycle {state.standing.open.cycle} is kept open")
     match next_step(state):
@@ -39,7 +42,10 @@ def standing_of(state: State) -> Outcome:
             return Outcome(status="exhausted", why=limit)
         case _:
             opened = state.standing.open
-            return Outcome(status="working", why=f"cycle {opened.cycle} is open") if opened else Outcome(status="ready")
+            if opened is None:
+                return Outcome(status="ready")
+            lost = lost_run(state)
+            return Outcome(status="interrupted" if lost else "working", why=lost or f"cycle {opened.cycle} is open")
 
 
 def summary(state: State, outcome: Outcome) -> dict[str, Any]:

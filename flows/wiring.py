@@ -1,5 +1,6 @@
 """When settings are known: which model, which variant, which Prefect. The one place that chooses."""
 
+import logging
 import os
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from flows.settings import Settings
 from tasks import server
 from tasks.cycle import Means
 
+RETRIES = "2"  # with pauses of 2 and 4 s; Prefect's own 5 hold a run for minutes when its server is gone
 PROMPTS = ("lead_engineer", "moves_text", "moves_tools", "briefing")
 
 
@@ -45,7 +47,9 @@ def is_unpriced(model: Model) -> bool:
 
 
 def means(settings: Settings) -> Means:
-    """Return what a run brings to every cycle."""
+    """Return what a run brings to every cycle; Misconfigured when the model cannot be one."""
+    model = choose_model(settings)
+    model.check()
     knobs = Knobs(
         max_calls=settings.max_calls,
         max_tokens=settings.max_tokens,
@@ -53,7 +57,7 @@ def means(settings: Settings) -> Means:
         show_work=settings.show_work,
     )
     variant = f"default@{digest_of([*(text_of(name) for name in PROMPTS), knobs.model_dump()])[:8]}"
-    return Means(choose_model(settings), variant, knobs, settings.moves, round(settings.check_seconds))
+    return Means(model, variant, knobs, settings.moves, round(settings.check_seconds))
 
 
 def launch_prefect(settings: Settings) -> server.Server | None:
@@ -62,6 +66,8 @@ def launch_prefect(settings: Settings) -> server.Server | None:
     os.environ.setdefault("PREFECT_INTERNAL_LOGGING_LEVEL", "CRITICAL")
     os.environ.setdefault("PREFECT_LOCAL_STORAGE_PATH", str(settings.home / "results"))
     os.environ.setdefault("PREFECT_LOGGING_EXTRA_LOGGERS", "lra")
+    os.environ.setdefault("PREFECT_CLIENT_MAX_RETRIES", RETRIES)
+    logging.raiseExceptions = False  # that the server went away is said once, by the run, and not by every log line
     os.environ.update(server.QUIET)
     os.environ.setdefault("PREFECT_HOME", str(settings.home / "prefect"))
     if settings.prefect_api_url is None:

@@ -2,9 +2,6 @@
 
 import hashlib
 import logging
-import os
-import platform
-import secrets
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -18,6 +15,7 @@ from agents.domain.mission import Mission
 from agents.domain.state import State
 from tasks.git.record import Event, Record
 from tasks.git.store import Store
+from tasks.holder import new_holder
 from tasks.journal import Journal, file_of, folder_of
 
 log = logging.getLogger("lra")
@@ -68,7 +66,7 @@ def holding(home: Path, origin: str, mission: str, draft: Draft) -> Iterator[Hel
             _assert_clean(store, spec.target)
             record.start(spec, checklist)
         _assert_clean(store, record.state.mission.target)
-        state = record.state.held_by(f"{platform.node()}, process {os.getpid()}, {secrets.token_hex(4)}")
+        state = record.state.held_by(new_holder())
         held = Held(home, store, record)
         record.append(Event("epoch", f"run {state.standing.epoch} takes the mission{_loss(held)}"), state)
         _close_last_journal(held)

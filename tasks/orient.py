@@ -37,7 +37,8 @@ def base_report(cycle: Cycle, tree: str) -> Report:
     if report.trouble:
         raise Misconfigured(
             f"the checks cannot be carried out on {cycle.mission.target} as it is: {'; '.join(report.trouble)}. "
-            "No model was called. Mend it, or change the mission's checks, and run the same command again."
+            "No model was called. Mend it and run the same command again, or start a mission with other checks under "
+            "another title: a mission keeps the checks that it was started with."
         )
     return report
 

@@ -1,7 +1,6 @@
 """Do it, durably: one lasting Prefect server for this home, started once, detached, used by later commands."""
 
 import json
-import os
 import socket
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from filelock import FileLock
 
 from agents.domain.errors import Misconfigured
 from agents.domain.value import Value
+from tasks.alive import is_alive
 
 START_SECONDS = 120
 QUIET = {
@@ -49,7 +49,7 @@ def running(home: Path) -> Server | None:
         server = Server.model_validate_json((_folder(home) / "server.json").read_text())
     except (OSError, ValueError):
         return None
-    return server if _is_alive(server.pid) else None
+    return server if is_alive(server.pid) else None
 
 
 def launch(home: Path, environment: Mapping[str, str]) -> Server:
@@ -106,17 +106,6 @@ def is_healthy(api: str) -> bool:
 
 def _is_starting(server: Server) -> bool:
     return time.time() - server.started < START_SECONDS
-
-
-def _is_alive(pid: int) -> bool:
-    """Say whether a process runs; one that ended and was not waited for by its parent does not."""
-    try:
-        os.kill(pid, 0)
-        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True  # another system than Linux: the signal alone must do
 
 
 def _folder(home: Path) -> Path:

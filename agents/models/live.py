@@ -42,6 +42,17 @@ class Live:
         self._loading = threading.Thread(target=_litellm, daemon=True, name="import litellm")
         self._loading.start()
 
+    def check(self) -> None:
+        """Ask no provider, only litellm: Misconfigured when nobody is known under this name."""
+        litellm = self._loaded()
+        try:
+            litellm.get_llm_provider(model=self.name, api_base=self._where["api_base"])
+        except litellm.exceptions.openai.OpenAIError:
+            raise Misconfigured(
+                f"litellm knows no provider for the model {self.name!r}: write PROVIDER/NAME, such as "
+                "ollama_chat/qwen2.5-coder, or openai/NAME with --api-base for a server of your own"
+            ) from None
+
     def reply(self, request: Request, call: Call) -> Reply:
         """Send the request once. TryLater when the provider is busy or away, Misconfigured when it refuses for good."""
         litellm = self._loaded()

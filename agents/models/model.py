@@ -27,6 +27,10 @@ class Model(Protocol):
         """Where the replies come from."""
         ...
 
+    def check(self) -> None:
+        """Refuse a model that can never answer (Misconfigured), before a mission begins; asks nobody outside."""
+        ...
+
     def reply(self, request: Request, call: Call) -> Reply:
         """Answer, or raise TryLater (worth trying again) or Misconfigured (not)."""
         ...

@@ -1,4 +1,4 @@
-"""Who thinks? A genuine run captured earlier, replayed strictly: the journals of that run are the recording."""
+"""Who thinks? A run captured earlier, replayed strictly: the journals of that run are the recording."""
 
 import json
 from pathlib import Path
@@ -21,10 +21,8 @@ class Recorded:
     """Replies from the journals (`*.jsonl`) in a folder.
 
     The ordinal of the call finds the reply, the digest of the request proves that it belongs; anything else is drift
-    and stops loudly, it never becomes a live call.
+    and stops loudly, it never becomes a live call. What a person had written stays `scripted` in every replay.
     """
-
-    source: Source = "recorded"
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -33,9 +31,14 @@ class Recorded:
         if not first:
             raise Misconfigured(f"there is no recorded model call in {folder}")
         self.name = first[0].reply.model
+        replies = [take.reply for takes in self.takes.values() for take in takes]
+        self.source: Source = "scripted" if any(reply.source == "scripted" for reply in replies) else "recorded"
+
+    def check(self) -> None:
+        """Accept: what can be wrong was refused when the files were read."""
 
     def reply(self, request: Request, call: Call) -> Reply:
-        """Return what was answered then, labelled as recorded."""
+        """Return what was answered then, labelled by where it is from now."""
         takes = self.takes.get((call.role, call.item), [])
         if call.ordinal >= len(takes):
             raise BrokenRecord(
@@ -49,7 +52,7 @@ class Recorded:
                 f"asks something else now ({request.digest()[:12]}, recorded {take.request[:12]}). Prompts, moves, "
                 "checks or the repository changed since it was captured. Record it again."
             )
-        return take.reply.model_copy(update={"source": "recorded"})
+        return take.reply.model_copy(update={"source": self.source})
 
     def price(self, usage: Usage) -> int | None:
         """A replay costs nothing."""

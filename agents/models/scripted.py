@@ -43,6 +43,9 @@ class Scripted:
         self._entries = _read(path)
         self._faults_played: set[tuple[str, str, int]] = set()
 
+    def check(self) -> None:
+        """Accept: what can be wrong was refused when the files were read."""
+
     def reply(self, request: Request, call: Call) -> Reply:
         """Return the entry for this call; the end of the script is Misconfigured and names role and item."""
         entries = self._entries.get((call.role, call.item), [])
@@ -50,8 +53,8 @@ class Scripted:
         self._play_fault(entries, answers, call)
         if call.ordinal >= len(answers):
             raise Misconfigured(
-                f"the script {self._path} has {len(answers)} replies for role {call.role!r}, item {call.item!r}; "
-                f"call {call.ordinal + 1} needs another"
+                f"the script {self._path} ends: call {call.ordinal + 1} of role {call.role!r} for item {call.item!r} "
+                f"needs another line, and it has {len(answers)}"
             )
         entry = entries[answers[call.ordinal]]
         time.sleep(entry.delay_s)

@@ -1,6 +1,7 @@
 """When is something said, and to whom? People on a terminal, plain text in a pipe, or one JSON object for a program."""
 
 import json
+import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -112,7 +113,7 @@ def stdout_for_json() -> Iterator[Callable[[dict[str, Any]], None]]:
     def write(data: dict[str, Any]) -> None:
         sys.stdout.flush()
         try:
-            os.write(kept, (json.dumps(data, default=str) + "\n").encode())
+            os.write(kept, (json.dumps(_finite(data), default=str, allow_nan=False) + "\n").encode())
         except BrokenPipeError:
             return
 
@@ -120,3 +121,12 @@ def stdout_for_json() -> Iterator[Callable[[dict[str, Any]], None]]:
         yield write
     finally:
         os.close(kept)
+
+
+def _finite(data: Any) -> Any:
+    """Return the same data with null for what JSON cannot say: not a number, and infinity."""
+    if isinstance(data, dict):
+        return {key: _finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data

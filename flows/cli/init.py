@@ -100,13 +100,14 @@ def _mission_text(found: Look) -> str:
 
 
 def _settings_text() -> str:
+    from json import dumps
+
     from flows.settings import FREE, LOWER, Settings
 
     lines = ["# Settings of LRA for this repository: limits can be lowered here, never raised. See: lra config"]
     for name, field in Settings.model_fields.items():
         if name in LOWER | FREE:
-            value = f'"{field.default}"' if isinstance(field.default, str) else field.default
-            lines += ["", f"# {field.description}", f"# {name} = {value}"]
+            lines += ["", f"# {field.description}", f"# {name} = {dumps(field.default)}"]  # JSON's scalars are TOML's
     return "\n".join(lines) + "\n"
 
 

@@ -107,7 +107,7 @@ def show(mission: str, cycle: int, repo: str) -> Answer:
 def watch(mission: str | None, repo: str, once: bool) -> Answer:
     """Follow a mission while it runs: item, step, tokens, cost, age of the last event.
 
-    Ends by itself when no cycle is open any more; Ctrl-C ends the watching, never the mission. With --json: once.
+    Ends by itself when no run is at work any more; Ctrl-C ends the watching, never the mission. With --json: once.
     """
     from flows.cli.watching import follow
     from flows.settings import read

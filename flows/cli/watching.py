@@ -26,18 +26,16 @@ BETWEEN_SECONDS = 15.0  # from the end of a cycle to the record of the next one,
 
 
 def follow(shelf: Shelf, mission: str, home: Path, once: bool) -> Answer:
-    """Return the view that follows a mission until no cycle of it is open any more, or shows it once."""
+    """Return the view that follows a mission until no run works on it any more, or shows it once."""
     state = shelf.state(mission)
     journals = _journals(shelf, mission, home)
 
     def show(console: "Console") -> None:
-        from rich.live import Live
-
-        with Live(console=console, auto_refresh=False, transient=True) as live:
+        with _shown_on(console) as say:
             seen = float("-inf")
-            while (now := shelf.state(mission)).standing.open or _is_between(now, seen):
+            while _is_at_work(now := shelf.state(mission)) or _is_between(now, seen):
                 seen = time.monotonic() if now.standing.open else seen
-                live.update(line(now, journals), refresh=True)
+                say(line(now, journals))
                 time.sleep(EVERY_SECONDS)
         console.print(told(now, standing_of(now)))
 
@@ -58,6 +56,27 @@ def line(state: State, journals: Path) -> str:
         f"{pin.item} (cycle {pin.cycle}, attempt {pin.attempt}): {seen.doing or 'orient'}, step {seen.steps}; "
         f"{spend.usage.total} tokens, {_money(spend)}; last event {age}; {label(pin.source)}"
     )
+
+
+@contextmanager
+def _shown_on(console: "Console") -> Iterator[Callable[[str], None]]:
+    """Give the way to say the present line: redrawn on a terminal; in a pipe a new line when something happened."""
+    from rich.live import Live
+
+    said: list[str] = []
+
+    def say(text: str) -> None:
+        happened = text.rpartition("; last event ")[0] or text
+        if said != [happened]:
+            said[:] = [happened]
+            console.print(text)
+            console.file.flush()
+
+    if not console.is_terminal:
+        yield say
+        return
+    with Live(console=console, auto_refresh=False, transient=True) as live:
+        yield lambda text: live.update(text, refresh=True)
 
 
 @contextmanager
@@ -116,6 +135,10 @@ class _Above(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Show one record."""
         self._show(self.format(record))
+
+
+def _is_at_work(state: State) -> bool:
+    return state.standing.open is not None and standing_of(state).status != "interrupted"
 
 
 def _is_between(state: State, seen: float) -> bool:

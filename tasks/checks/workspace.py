@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from tasks.alive import is_alive
 from tasks.checks.environment import Environment
 from tasks.checks.identity import introduce
 from tasks.checks.plain import without_places
@@ -126,7 +127,7 @@ def sweep(workspaces: Path) -> None:
     """Remove what processes that are gone left behind; a folder of a living process is never touched."""
     for place in workspaces.iterdir():
         pid = place.name.partition("-")[0]
-        if pid.isdigit() and not _alive(int(pid)):
+        if pid.isdigit() and not is_alive(int(pid)):
             remove(place)
 
 
@@ -144,13 +145,3 @@ def _once_more(act: Callable[..., object], path: str, _: object) -> None:
             shutil.rmtree(path, ignore_errors=True)
         else:
             act(path)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

@@ -60,8 +60,8 @@ def refusal_of_push(push: Outcome, origin: Origin) -> LraError:
     if any(_is_any(_IN_THE_WAY, reason) for reason in reasons):
         why = next(reason for reason in reasons if _is_any(_IN_THE_WAY, reason))
         return NeedsHuman(
-            f"the checkout {origin.shown} cannot take the finished work: {_inner(why)}{told}. Nothing was lost and "
-            "nothing was moved. Commit, stash or move away what is in the way there, and run again"
+            f"the checkout {origin.shown} cannot take the finished work: {_inner(why).rstrip('.')}{told}. Nothing was "
+            "lost and nothing was moved. Commit, stash or move away what is in the way there, and run again"
         )
     if any("currently checked out" in reason for reason in reasons):
         return Misconfigured(

@@ -26,7 +26,7 @@ NEVER = {
 
 def texts() -> Iterator[Path]:
     """Every text of the project: what is in its folders, and the files beside them."""
-    beside = [path for path in ROOT.iterdir() if path.is_file() and path.name != "uv.lock"]
+    beside = [path for path in ROOT.iterdir() if path.is_file() and path.name not in ("uv.lock", ".git")]
     below = [path for top in TOPS for path in (ROOT / top).rglob("*") if path.is_file()]
     for path in sorted((*beside, *below)):
         if path.suffix in KINDS and "__pycache__" not in path.parts:

@@ -19,7 +19,8 @@ def test_a_mission_takes_little_more_than_its_model_and_its_checks(world):
     rows = [world.rows_of(path) for path in world.journals()]
     inside = sum(cycle[-1].at - cycle[0].at for cycle in rows)
     print(
-        f"\nwall {wall:.1f} s; model {thought:.1f} s; checks {checked:.1f} s; inside cycles {inside:.1f} s; to the first cycle"
-        f" {wall - (rows[-1][-1].at - rows[0][0].at):.1f} s; ratios {wall / needed:.3f}, inside {inside / needed:.3f}"
+        f"\nwall {wall:.1f} s; model {thought:.1f} s; checks {checked:.1f} s; inside cycles {inside:.1f} s; "
+        f"to the first cycle {wall - (rows[-1][-1].at - rows[0][0].at):.1f} s; "
+        f"ratios {wall / needed:.3f}, inside {inside / needed:.3f}"
     )
     assert inside < 1.15 * needed

@@ -102,6 +102,17 @@ def test_verify_without_an_acceptance_check_is_unverified(done: Place) -> None:
     assert (ran.exit, ran.data["decision"]) == (5, "unverified")
 
 
+def test_verify_refuses_a_check_that_says_nothing(done: Place) -> None:
+    ran = done.lra("verify", "--repo", str(done.repo), "--base", "main~1", "--candidate", "main", "--check", " ")
+    assert ran.exit == 2
+    assert "a check is empty" in ran.complaint
+
+
+def test_metrics_in_json_are_json_whatever_a_number_is(done: Place) -> None:
+    ran = done.lra("metrics", "sql", "SELECT 'NaN'::DOUBLE, 'inf'::DOUBLE, 1.5", "--json")
+    assert ran.data["rows"] == [[None, None, 1.5]]
+
+
 def test_verify_takes_the_files_as_they_are(new_place: NewPlace) -> None:
     place = new_place("worktree", FILES)
     (place.repo / "hello.txt").write_text("hello\n")
@@ -128,6 +139,30 @@ def test_a_second_terminal_can_watch_while_it_runs(new_place: NewPlace) -> None:
         now = look(place, "watch", "--once")["now"]
         assert "hello (cycle 1, attempt 1): engineer/lead_engineer/0" in now
         assert ended(process).exit == 0
+
+
+def test_a_run_that_was_killed_is_shown_as_interrupted_and_is_not_waited_for(new_place: NewPlace) -> None:
+    place = new_place("killed", FILES)
+    place.write(ONE, reply("hello", HELLO, delay_s=60))
+    with place.start(*place.command()) as process:
+        place.until_asked()
+        assert look(place, "status")["status"] == "working"
+        process.kill()
+        ended(process)
+    assert look(place, "status")["status"] == "interrupted"
+    assert place.lra("watch", "--repo", str(place.repo)).out.startswith("Say hello  (say-hello): interrupted")
+
+
+def test_a_pipe_is_told_each_step_once(new_place: NewPlace) -> None:
+    place = new_place("pipe", FILES)
+    place.write(ONE, reply("hello", HELLO, delay_s=6))
+    with place.start(*place.command()) as process:
+        place.until_asked()
+        watched = place.lra("watch", "--repo", str(place.repo)).out.splitlines()
+        assert ended(process).exit == 0
+    (asked,) = [line for line in watched if "engineer/lead_engineer/0" in line]
+    assert "last event" in asked
+    assert "verified" in watched[-3]
 
 
 def on_terminal(place: Place, *args: str) -> str:

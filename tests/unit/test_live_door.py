@@ -271,6 +271,14 @@ def test_a_name_or_key_that_is_missing_is_the_operators(live: Live, name: str) -
     assert isinstance(fault(Live(name)), Misconfigured)
 
 
+def test_a_name_that_no_provider_has_is_refused_before_anything_is_asked(provider: Provider, live: Live) -> None:
+    with pytest.raises(Misconfigured, match="no provider for the model 'nope/nope'"):
+        Live("nope/nope").check()
+    Live("openai/anything", provider.url).check()
+    Live("gpt-4o-mini").check()
+    assert provider.asked == []
+
+
 def test_a_refusal_is_one_line_without_a_trace_of_the_library(provider: Provider, live: Live) -> None:
     provider.say({"error": {"message": "a\nb" * 999}}, 400)
     refused = fault(live)

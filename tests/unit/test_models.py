@@ -58,7 +58,7 @@ def test_a_scripted_reply_is_labelled_and_has_no_price(tmp_path: Path) -> None:
 @pytest.mark.parametrize("item", ["one", "two"])
 def test_a_script_that_is_used_up_names_role_and_item(tmp_path: Path, item: str) -> None:
     model = script(tmp_path, entry("a"))
-    with pytest.raises(Misconfigured, match=f"replies for role '{ROLE}', item '{item}'; call 2 needs another"):
+    with pytest.raises(Misconfigured, match=f"call 2 of role '{ROLE}' for item '{item}' needs another line"):
         model.reply(asked(), call(1, item))
 
 
@@ -82,7 +82,7 @@ def test_an_error_at_the_end_of_a_script_is_played_too(tmp_path: Path) -> None:
     model = script(tmp_path, entry(error={"status": 500}))
     with pytest.raises(TryLater, match="500"):
         model.reply(asked(), call(0))
-    with pytest.raises(Misconfigured, match="0 replies"):
+    with pytest.raises(Misconfigured, match="and it has 0"):
         model.reply(asked(), call(0))
 
 
@@ -139,6 +139,13 @@ def test_a_replayed_reply_is_labelled_as_recorded_and_otherwise_as_it_was(tmp_pa
         None,
         False,
     )
+
+
+def test_what_a_person_wrote_stays_scripted_in_a_replay(tmp_path: Path) -> None:
+    record(tmp_path / "1.jsonl", ("q", "a"))
+    (tmp_path / "1.jsonl").write_text((tmp_path / "1.jsonl").read_text().replace('"live"', '"scripted"'))
+    model = Recorded(tmp_path)
+    assert (model.source, model.reply(asked("q"), call(0)).source) == ("scripted", "scripted")
 
 
 def test_another_question_than_was_recorded_is_drift(tmp_path: Path) -> None:
