@@ -8,7 +8,8 @@ from agents.domain.events import Key
 from agents.domain.gate import Verdict
 from agents.domain.value import digest_of
 from tasks.cycle import Cycle
-from tasks.gate import Contract, decide
+from tasks.gate.contract import Contract
+from tasks.gate.decide import decide
 from tasks.journal import Data, step
 from tasks.policies import STAGE
 
@@ -22,7 +23,7 @@ def verify(cycle: Cycle, tree: str) -> Data:
 def verdict_on(cycle: Cycle, base_tree: str, tree: str) -> Verdict:
     """Judge one tree against one base as a journaled step."""
     contract = Contract(cycle.plan, cycle.mission.protect, cycle.item.may_edit, cycle.item.files)
-    inputs = digest_of([base_tree, tree, contract.plan.model_dump(mode="json"), *contract[1:]])
+    inputs = digest_of([base_tree, tree, contract.digest()])
 
     def run() -> Data:
         started = time.perf_counter()

@@ -76,6 +76,11 @@ def strays(changes: tuple[Change, ...], files: tuple[str, ...], grants: tuple[st
     )
 
 
+def guards(path: str, protect: tuple[str, ...]) -> bool:
+    """Say whether a path is under protection; a glob that names a folder means all that is in it."""
+    return matches(path, tuple(found for glob in protect for found in _meant(glob)))
+
+
 def matches(path: str, globs: tuple[str, ...]) -> bool:
     """Say whether a path fits one of the globs: `*` stays inside a folder, `**/` is any number of folders or none."""
     return any(_pattern(glob).fullmatch(path) for glob in globs)

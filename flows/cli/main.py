@@ -39,6 +39,7 @@ VERBS = {
     "show": Verb("look", "Show one cycle with its transcript."),
     "watch": Verb("look", "Follow a mission while it runs."),
     "verify": Verb("gate", "Ask the merge gate about any two trees."),
+    "audit": Verb("audit", "Verify every merge of a mission again, from git alone."),
     "metrics": Verb("metrics", "Show what missions cost and how they went."),
 }
 

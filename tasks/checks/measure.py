@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from agents.domain import gate
+from agents import domain
 from agents.domain.gate import CheckReport, Report, report_key
 from agents.domain.value import Value, digest_of
 from tasks.checks import environment, sandbox
@@ -109,12 +109,20 @@ def environment_of(trees: Trees, tree: str, home: Path) -> Environment:
     return _environment(trees, tree, environment.define(*_sources(trees, tree)), home)
 
 
+def environment_name(trees: Trees, tree: str) -> str:
+    """Return the digest of all that the environment of the repository at `tree` is made from; nothing is made."""
+    return environment.define(*_sources(trees, tree)).name
+
+
 @cache
 def gate_digest() -> str:
     """Name what measures and judges: its source files, the versions of its tools, and the sandbox of this machine."""
-    here = Path(__file__).parent
-    sources = {str(file.relative_to(here)): file.read_text(encoding="utf-8") for file in sorted(here.rglob("*.py"))}
-    sources["gate"] = Path(gate.__file__).read_text(encoding="utf-8")
+    rooms = (Path(__file__).parent, Path(__file__).parents[1] / "gate", Path(domain.__file__).parent)
+    sources = {
+        f"{room.name}/{file.relative_to(room)}": file.read_text(encoding="utf-8")
+        for room in rooms
+        for file in sorted(room.rglob("*.py"))
+    }
     versions = {tool: metadata.version(tool) for tool in TOOLS}
     return digest_of([sources, versions, list(sys.version_info[:3]), sandbox.describe()])
 

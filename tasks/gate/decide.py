@@ -1,0 +1,91 @@
+"""Is this candidate done, and worse in nothing? The stages in their order, and the one pure rule at the end.
+
+Cheap stages come first, and every stage runs whatever the ones before said: a cheat is never hidden by an earlier red.
+Only the probes, which cost most, are spared for a candidate that is refused already.
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from agents.domain.gate import Reason, Report, Verdict, judge
+from agents.domain.protect import own_checks, strays, violations
+from tasks.checks.measure import Plan, measure, remeasure
+from tasks.gate import kept
+from tasks.gate.contract import Contract
+from tasks.gate.overlay import owned_by, trusted
+from tasks.gate.timing import Timing
+from tasks.git.trees import Change, Trees
+
+BROKEN_AGAIN = 5
+TURNED_AGAIN = 2
+
+
+class Sides(NamedTuple):
+    """The two trees that are measured; see `_sides`."""
+
+    base: str
+    candidate: str
+
+
+def decide(
+    trees: Trees, base_tree: str, tree: str, contract: Contract, home: Path, timing: Timing | None = None
+) -> Verdict:
+    """Return the verdict on `tree`; judged before, under the same contract and gate, it is the same verdict.
+
+    What decides is seen more than once: a case that broke is run again on the base, which may be unstable in it, and a
+    check that turned green is run again on both sides, so that luck turns nothing green.
+    """
+    timing = timing or Timing()
+    place = kept.place_of(trees, base_tree, tree, contract, home)
+    if (known := kept.load(place, base_tree, tree)) is not None:
+        timing.cached = True
+        return known
+    with timing.stage("paths"):
+        changes = trees.diff(base_tree, tree)
+        integrity = _path_rules(changes, contract)
+        sides = _sides(trees, base_tree, tree, contract, frozenset(r.path for r in integrity if r.path))
+    with timing.stage("base"):
+        base = measure(trees, sides.base, contract.plan, home)
+    with timing.stage("checks"):
+        candidate = measure(trees, sides.candidate, contract.plan, home)
+    first = judge(base, candidate, integrity)
+    with timing.stage("again"):
+        base, candidate = _seen_again(trees, base, candidate, first, contract.plan, home)
+    verdict = judge(_named(base, base_tree), _named(candidate, tree), integrity)
+    kept.keep(place, verdict)
+    return verdict
+
+
+def _path_rules(changes: tuple[Change, ...], contract: Contract) -> tuple[Reason, ...]:
+    return (
+        *violations(changes, contract.protect, contract.grants),
+        *own_checks(changes, contract.plan.acceptance, contract.grants),
+        *strays(changes, contract.files, contract.grants),
+    )
+
+
+def _sides(trees: Trees, base: str, candidate: str, contract: Contract, touched: frozenset[str]) -> Sides:
+    """Return what is measured: both sides with the contract's files, the candidate without what it may not touch."""
+    source = contract.tree or base
+    owned = owned_by(trees, source, contract.protect, contract.grants) if contract.tree else frozenset()
+    return Sides(
+        base=trusted(trees, source, base, owned) if owned else base,
+        candidate=trusted(trees, source, candidate, owned | touched),
+    )
+
+
+def _seen_again(
+    trees: Trees, base: Report, candidate: Report, first: Verdict, plan: Plan, home: Path
+) -> tuple[Report, Report]:
+    turned = tuple(case for c in candidate.acceptance if c.check in first.fail_to_pass for case in c.cases)
+    if first.pass_to_pass_broken:
+        base = remeasure(trees, base, plan, home, first.pass_to_pass_broken, BROKEN_AGAIN)
+    if turned:
+        base = remeasure(trees, base, plan, home, turned, TURNED_AGAIN)
+        candidate = remeasure(trees, candidate, plan, home, turned, TURNED_AGAIN)
+    return base, candidate
+
+
+def _named(report: Report, tree: str) -> Report:
+    """Say of a report that it is about `tree`: where files were laid over it, what ran was not quite that tree."""
+    return report.model_copy(update={"tree": tree})

@@ -1,0 +1,95 @@
+"""Does the gate measure only bytes that count, judge a tree once, and hold it to the contract it was given?"""
+
+from pathlib import Path
+
+import pytest
+from repositories import make_trees
+
+from agents.domain.mission import PROTECTED
+from tasks.checks.measure import Plan
+from tasks.gate.contract import Contract
+from tasks.gate.decide import decide
+from tasks.gate.overlay import owned_by, trusted
+from tasks.gate.timing import Timing
+from tasks.git.trees import Trees
+
+BASE = {"a.py": "def f(): return 1\n", "tests/test_a.py": "from a import f\n\n\ndef test_f(): assert f() == 2\n"}
+DONE = {**BASE, "a.py": "def f(): return 2\n"}
+ACCEPT = "pytest tests/test_a.py"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture
+def trees(tmp_path: Path) -> Trees:
+    return make_trees(tmp_path / "store")
+
+
+def tree(trees: Trees, files: dict[str, str]) -> str:
+    return trees.from_files({path: text.encode() for path, text in files.items()})
+
+
+def contract(trees: Trees, files: dict[str, str] | None = None, accept: str = ACCEPT) -> Contract:
+    plan = Plan(suites=("tests",), acceptance=(accept,), seconds=60)
+    return Contract(plan, PROTECTED, (), tree=tree(trees, files) if files else "")
+
+
+def test_a_verdict_is_made_once_and_is_the_same_bytes(trees: Trees, home: Path) -> None:
+    base, done = tree(trees, BASE), tree(trees, DONE)
+    first, again = Timing(), Timing()
+    verdict = decide(trees, base, done, contract(trees), home, first)
+    assert verdict.passed
+    assert decide(trees, base, done, contract(trees), home, again).model_dump_json() == verdict.model_dump_json()
+    assert (first.cached, again.cached) == (False, True)
+
+
+def test_a_broken_kept_verdict_counts_as_none(trees: Trees, home: Path) -> None:
+    base, done = tree(trees, BASE), tree(trees, DONE)
+    decide(trees, base, done, contract(trees), home)
+    for kept in (home / "verdicts").iterdir():
+        kept.write_text(kept.read_text().replace('"decision":"pass"', '"decision":"p', 1))
+    timing = Timing()
+    assert decide(trees, base, done, contract(trees), home, timing).passed
+    assert not timing.cached
+
+
+def test_another_contract_is_another_question(trees: Trees, home: Path) -> None:
+    base, done, timing = tree(trees, BASE), tree(trees, DONE), Timing()
+    decide(trees, base, done, contract(trees), home)
+    decide(trees, base, done, contract(trees, accept="pytest tests/test_a.py::test_f"), home, timing)
+    assert not timing.cached
+
+
+def test_a_weakened_test_is_refused_and_never_runs(trees: Trees, home: Path) -> None:
+    weak = tree(trees, {**BASE, "tests/test_a.py": "def test_f(): pass\n"})
+    verdict = decide(trees, tree(trees, BASE), weak, contract(trees), home)
+    assert {reason.kind for reason in verdict.reasons} == {"protected", "acceptance"}
+    assert verdict.fail_to_pass == ()
+
+
+def test_trusted_tests_may_come_from_a_tree_of_their_own(trees: Trees, home: Path) -> None:
+    base, done = {"a.py": BASE["a.py"]}, {"a.py": DONE["a.py"], "tests/test_a.py": "def test_f(): pass\n"}
+    held = contract(trees, BASE)
+    assert decide(trees, tree(trees, base), tree(trees, done), held, home).passed
+    lazy = {**done, "a.py": "def f(): return 3\n"}
+    assert decide(trees, tree(trees, base), tree(trees, lazy), held, home).decision == "fail"
+
+
+def test_a_file_gives_way_to_a_folder_of_the_contract_and_back(trees: Trees) -> None:
+    ours = tree(trees, {"tests/a.py": "1", "conf": "2"})
+    theirs = tree(trees, {"tests": "x", "conf/b": "y", "c.py": "z"})
+    laid = trusted(trees, ours, theirs, frozenset({"tests/a.py", "conf", "tests"}))
+    assert {path: trees.read(laid, path) for path in trees.entries(laid)} == {
+        "tests/a.py": b"1",
+        "conf": b"2",
+        "c.py": b"z",
+    }
+
+
+def test_what_a_human_granted_is_not_laid_over(trees: Trees) -> None:
+    ours = tree(trees, {"tests/a.py": "1", "pyproject.toml": "2", "a.py": "3"})
+    assert owned_by(trees, ours, PROTECTED, ("pyproject.toml",)) == {"tests/a.py"}
+    assert owned_by(trees, ours, ("tests",), ()) == {"tests/a.py"}
