@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from agents.domain.gate import Reason, Report, Verdict, judge
-from agents.domain.protect import own_checks, strays, violations
 from tasks.checks.measure import Plan, measure, remeasure
 from tasks.gate import kept
 from tasks.gate.contract import Contract
+from tasks.gate.looking import by_meaning, diff_rules, path_rules
 from tasks.gate.overlay import owned_by, trusted
 from tasks.gate.timing import Timing
-from tasks.git.trees import Change, Trees
+from tasks.git.trees import Trees
 
+NOT_ITS_OWN = frozenset({"protected", "odd_file", "outside", "configuration", "dependencies", "shadowing"})
 BROKEN_AGAIN = 5
 TURNED_AGAIN = 2
 
@@ -42,8 +43,10 @@ def decide(
         return known
     with timing.stage("paths"):
         changes = trees.diff(base_tree, tree)
-        integrity = _path_rules(changes, contract)
-        sides = _sides(trees, base_tree, tree, contract, frozenset(r.path for r in integrity if r.path))
+        paths = path_rules(changes, contract)
+    with timing.stage("diff"):
+        integrity = by_meaning(paths, diff_rules(trees, base_tree, tree, changes, contract))
+        sides = _sides(trees, base_tree, tree, contract, _not_its_own(integrity))
     with timing.stage("base"):
         base = measure(trees, sides.base, contract.plan, home)
     with timing.stage("checks"):
@@ -56,12 +59,8 @@ def decide(
     return verdict
 
 
-def _path_rules(changes: tuple[Change, ...], contract: Contract) -> tuple[Reason, ...]:
-    return (
-        *violations(changes, contract.protect, contract.grants),
-        *own_checks(changes, contract.plan.acceptance, contract.grants),
-        *strays(changes, contract.files, contract.grants),
-    )
+def _not_its_own(integrity: tuple[Reason, ...]) -> frozenset[str]:
+    return frozenset(reason.path for reason in integrity if reason.path and reason.kind in NOT_ITS_OWN)
 
 
 def _sides(trees: Trees, base: str, candidate: str, contract: Contract, touched: frozenset[str]) -> Sides:

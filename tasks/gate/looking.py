@@ -1,0 +1,50 @@
+"""What may be refused before anything runs? The paths that changed, and what the changed files say."""
+
+from collections.abc import Iterator
+
+from agents.domain.configured import is_configuration
+from agents.domain.diff_policy import FileChange, inspect
+from agents.domain.gate import Reason
+from agents.domain.protect import Change, own_checks, strays, violations
+from tasks.gate.contract import Contract
+from tasks.git.trees import EXECUTABLE, FILE, Trees
+
+MEASURES_COVERAGE = (".coveragerc", "pyproject.toml", "setup.cfg", "tox.ini", "pytest.ini")
+
+
+def path_rules(changes: tuple[Change, ...], contract: Contract) -> tuple[Reason, ...]:
+    """Return what was touched that is not the candidate's to touch, by name alone."""
+    return (
+        *violations(changes, contract.protect, contract.grants),
+        *own_checks(changes, contract.plan.acceptance, contract.grants),
+        *strays(changes, contract.files, contract.grants),
+    )
+
+
+def diff_rules(
+    trees: Trees, base: str, tree: str, changes: tuple[Change, ...], contract: Contract
+) -> tuple[Reason, ...]:
+    """Return what the content of the changed files does without a grant."""
+    checks = (*contract.plan.suites, *contract.plan.acceptance)
+    contents = tuple(
+        FileChange(path=c.path, before=_content(trees, base, c.path), after=_content(trees, tree, c.path))
+        for c in changes
+    )
+    covered = any(b"cov" in text for text in _present(trees, base))
+    return inspect(contents, contract.grants, typed="types" in checks, linted="lint" in checks, covered=covered)
+
+
+def by_meaning(paths: tuple[Reason, ...], content: tuple[Reason, ...]) -> tuple[Reason, ...]:
+    """Return all reasons; a configuration file that steers as before was not touched, whatever its text is now."""
+    steered = {reason.path for reason in content}
+    free = {r.path for r in paths if r.kind == "protected" and is_configuration(r.path) and r.path not in steered}
+    return (*(reason for reason in paths if reason.path not in free or reason.kind != "protected"), *content)
+
+
+def _content(trees: Trees, tree: str, path: str) -> bytes | None:
+    entry = trees.entries(tree).get(path)
+    return trees.blob(entry.oid) if entry and entry.mode in (FILE, EXECUTABLE) else None
+
+
+def _present(trees: Trees, tree: str) -> Iterator[bytes]:
+    return (text for path in MEASURES_COVERAGE if (text := _content(trees, tree, path)) is not None)
