@@ -125,7 +125,7 @@ def _run(cycle: Cycle, tree: str, move: Run) -> Acted:
 
 def _check(cycle: Cycle, tree: str) -> Observation:
     plan = cycle.plan.model_copy(update={"suites": ()})
-    report = measure(cycle.trees, tree, plan, cycle.held.home)
+    report = measure(cycle.trees, tree, plan, cycle.held.home, cycle.pin.base_tree)
     told = "\n".join(_told(check) for check in report.acceptance)
     return Observation(text=told or "the item has no checks", ok=bool(told) and all(c.green for c in report.acceptance))
 

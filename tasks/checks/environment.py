@@ -16,8 +16,9 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from agents.domain.errors import Misconfigured
 from agents.domain.value import Value, digest_of
 from tasks.checks import sandbox
+from tasks.checks.detect import needs_of
 from tasks.checks.plain import shortened
-from tasks.checks.requirements import Kind, Needs, needs_of, without_itself
+from tasks.checks.requirements import Kind, Needs
 from tasks.checks.tools import lend_pytest
 
 BUILD_SECONDS = 900.0
@@ -25,21 +26,9 @@ MARKER = "complete"
 SYNC = ("--quiet", "--frozen", "--compile-bytecode", "--no-install-project", "--no-install-workspace")
 COMPILE = ("-I", "-m", "compileall", "-q", "-x", r"pygments/(lexers|styles)/[a-z]")
 NETWORK_SETTINGS = (
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "NO_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "no_proxy",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "UV_INDEX",
-    "UV_INDEX_URL",
-    "UV_DEFAULT_INDEX",
-    "UV_EXTRA_INDEX_URL",
-    "UV_FIND_LINKS",
-    "UV_OFFLINE",
+    *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR"),
+    *("UV_INDEX", "UV_INDEX_URL", "UV_DEFAULT_INDEX", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS", "UV_OFFLINE"),
 )
 
 
@@ -59,17 +48,29 @@ class Definition(Value):
 
 
 class Environment(NamedTuple):
-    """A made environment. `tools` is the folder that lends LRA's pytest to an environment that has none."""
+    """A made environment. `tools` is the folder that lends LRA's pytest to an environment that has none.
+
+    `sources` are the folders of the repository that its own projects are imported from, beside the root and its `src`.
+    """
 
     python: Path
     digest: str
     kind: str
     tools: Path
+    sources: tuple[str, ...] = ()
 
 
 def define(paths: Iterable[str], read: Callable[[str], bytes]) -> Definition:
-    """Say what the repository with these files needs. Misconfigured when no installed Python will do."""
-    needs = needs_of(frozenset(paths), read)
+    """Say what the repository with these files needs.
+
+    Misconfigured when a file cannot be understood, or when no installed Python will do.
+    """
+    try:
+        needs = needs_of(frozenset(paths), read)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        # Files of people, in any shape: what is no text or no list where one must be is theirs to mend.
+        why = " ".join(str(error).split())[:300]
+        raise Misconfigured(f"what the repository requires cannot be read, mend it: {why}") from None
     python, version = interpreter_for(needs.python)
     return Definition(kind=needs.kind, needs=needs, python=python, python_version=version)
 
@@ -86,9 +87,19 @@ def find(definition: Definition, home: Path) -> Environment | None:
     """Return the environment when it is there and whole, else None."""
     folder = _folder(definition, home)
     made = Environment(
-        python=folder / "bin" / "python", digest=definition.name, kind=definition.kind, tools=folder / "tools"
+        python=folder / "bin" / "python",
+        digest=definition.name,
+        kind=definition.kind,
+        tools=folder / "tools",
+        sources=definition.needs.sources,
     )
     return made if made.python.exists() and _made_at(folder) else None
+
+
+def code_of(root: Path, made: Environment) -> tuple[Path, ...]:
+    """Return where a workspace at `root` imports the repository's own modules from: all of them, as they are now."""
+    own = (root, root / "src") if (root / "src").is_dir() else (root,)
+    return (*own, *(root / source for source in made.sources))
 
 
 def _made_at(folder: Path) -> bool:
@@ -124,23 +135,19 @@ def _folder(definition: Definition, home: Path) -> Path:
 
 
 def _make(definition: Definition, folder: Path, place: Path, home: Path) -> None:
-    needs, python = definition.needs, place / "bin" / "python"
-    if needs.kind == "plain":
+    needs, binary = definition.needs, uv.find_uv_bin
+    if needs.kind != "uv" and not needs.requirements:
         _tool((definition.python, "-I", "-m", "venv", "--without-pip", str(place)), folder, place, home)
         return
-    binary = uv.find_uv_bin()
-    _tool((binary, "venv", "--quiet", "--python", definition.python, str(place)), folder, place, home)
+    _tool((binary(), "venv", "--quiet", "--python", definition.python, str(place)), folder, place, home)
     if needs.kind == "uv":
-        _tool((binary, "sync", *SYNC, "--python", definition.python, *needs.options), folder, place, home)
+        _tool((binary(), "sync", *SYNC, "--python", definition.python, *needs.options), folder, place, home)
         return
-    listed = place / "needs.txt"
+    listed, limits = place / "needs.txt", place / "limits.txt"
     listed.write_text("".join(f"{line}\n" for line in needs.requirements), encoding="utf-8")
-    files = [part for name in needs.files for part in ("-r", name)]
-    for name in needs.naming_itself:
-        file = folder / name
-        file.write_text(without_itself(file.read_text(encoding="utf-8")), encoding="utf-8")
-    install = (binary, "pip", "install", "--quiet", "--compile-bytecode", "--python", str(python))
-    _tool((*install, "-r", str(listed), *files), folder, place, home)
+    limits.write_text("".join(f"{line}\n" for line in needs.constraints), encoding="utf-8")
+    install = (binary(), "pip", "install", "--quiet", "--compile-bytecode", "--python", str(place / "bin" / "python"))
+    _tool((*install, "-r", str(listed), "-c", str(limits)), folder, place, home)
 
 
 def _tool(argv: tuple[str, ...], folder: Path, place: Path, home: Path) -> str:

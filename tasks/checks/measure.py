@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from agents import domain
+from agents.domain.errors import Misconfigured
 from agents.domain.gate import CheckReport, Report, report_key
 from agents.domain.value import Value, digest_of
 from tasks.checks import environment, sandbox
@@ -35,12 +36,31 @@ class Plan(Value):
     seconds: int
 
 
-def measure(trees: Trees, tree: str, plan: Plan, home: Path) -> Report:
+def measure(trees: Trees, tree: str, plan: Plan, home: Path, base_tree: str = "") -> Report:
     """Return the report about `tree`; a check that was carried out on this tree before is not run again.
 
     A check in trouble is not kept, so the next call tries again. Misconfigured when the repository's environment cannot
-    be made.
+    be made; a candidate that asks for another one than `base_tree` is in trouble itself, and stops nobody else.
     """
+    try:
+        return _measured(trees, tree, plan, home)
+    except Misconfigured as error:
+        if not base_tree or not _redefines(trees, base_tree, tree):
+            raise
+        troubles = [
+            tuple(CheckReport(check=check, kind="command", trouble=str(error)) for check in checks)
+            for checks in (plan.suites, plan.acceptance)
+        ]
+        name = sandbox.describe()
+        return Report(tree=tree, environment="", sandbox=name, suites=troubles[0], acceptance=troubles[1])
+
+
+def _redefines(trees: Trees, base_tree: str, tree: str) -> bool:
+    """Say whether a tree asks for another environment than its base, also by a definition that nobody understands."""
+    return environment_name(trees, tree) != environment_name(trees, base_tree)
+
+
+def _measured(trees: Trees, tree: str, plan: Plan, home: Path) -> Report:
     definition = environment.define(*_sources(trees, tree))
 
     def once(check: str) -> CheckReport:
@@ -110,8 +130,11 @@ def environment_of(trees: Trees, tree: str, home: Path) -> Environment:
 
 
 def environment_name(trees: Trees, tree: str) -> str:
-    """Return the digest of all that the environment of the repository at `tree` is made from; nothing is made."""
-    return environment.define(*_sources(trees, tree)).name
+    """Name what the environment of the repository at `tree` is made from, "" when nobody understands it."""
+    try:
+        return environment.define(*_sources(trees, tree)).name
+    except Misconfigured:
+        return ""
 
 
 @cache

@@ -1,76 +1,90 @@
-"""Read what a repository requires, from its files alone and without running any of it."""
+"""Read what one project declares that it requires, and what a lock file holds, without running any of it."""
 
+import ast
 import configparser
-import hashlib
+import contextlib
 import posixpath
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, Literal
 
-from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from agents.domain.errors import Misconfigured
-from agents.domain.value import Value, digest_of
+from agents.domain.value import Value
+
+Read = Callable[[str], bytes]
+Data = dict[str, Any]
 
 Kind = Literal["uv", "requirements", "pyproject", "plain"]
-Read = Callable[[str], bytes]
 
-REQUIREMENTS = re.compile(r"(dev|test|tests)?[-_]?requirements([-_.](dev|test|tests|testing))?\.txt")
-INCLUDE = re.compile(r"^\s*(?:(?:-r|-c|--requirement|--constraint)[ =]?\s*)?([^\s;#]+)", re.MULTILINE)
-ITSELF = re.compile(r"^\s*(?:(?:-e|--editable)[ =]?\s*)?\.(?:\[[^\]]*\])?\s*(?:#.*)?$")
-FOR_TESTS = ("dev", "test", "tests")
+FOR_TESTS = ("dev", "test", "tests", "testing")
+HATCH = (*FOR_TESTS, "default", "hatch-test")
+PROJECT = ("pyproject.toml", "setup.cfg", "setup.py")
+PARTS = re.compile(r"([<>=!~]*)\s*([^\s,<>=!~]+)")
+BOUND = re.compile(r"(\^|~(?!=))\s*([\d.]+)[^,\s]*")
 
 
 class Needs(Value):
-    """What must be installed. `content` is a digest of all that this depends on.
+    """What must be installed, as lines of pip in which files and projects that name each other are resolved.
 
-    `files` are requirement files, `naming_itself` those that also install the repository; `options` are for `uv sync`;
-    `python` is requires-python, "" when the repository does not say.
+    Nothing of the repository is installed: `sources` are the folders that its own projects are imported from.
+    `options` are for `uv sync`, `python` is requires-python or "", `content` is a digest of all that this depends on.
     """
 
     kind: Kind
     python: str = ""
     requirements: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
-    naming_itself: tuple[str, ...] = ()
+    constraints: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
     content: str
 
 
-def needs_of(paths: frozenset[str], read: Read) -> Needs:
-    """Choose the first that is there: uv.lock, requirements files, dependencies in pyproject.toml, nothing."""
-    data = toml(read("pyproject.toml")) if "pyproject.toml" in paths else {}
-    project = data.get("project", {})
-    python = project.get("requires-python", "")
-    files = tuple(sorted(path for path in paths if REQUIREMENTS.fullmatch(path)))
-    if "uv.lock" in paths and project:
-        content = digest_of([read("uv.lock").decode("utf-8", "replace"), _tables(data)])
-        return Needs(kind="uv", python=python, options=_options(data), content=content)
-    wanted = _wanted(data) or (_from_setup_cfg(read("setup.cfg")) if "setup.cfg" in paths else ())
-    if files:
-        texts = _with_includes(files, paths, read)
-        itself = tuple(path for path, text in texts.items() if any(map(ITSELF.match, text.splitlines())))
-        wanted = wanted if itself else ()
-        return Needs(
-            kind="requirements",
-            python=python,
-            requirements=wanted,
-            files=files,
-            naming_itself=itself,
-            content=digest_of([texts, list(wanted), python]),
-        )
-    kind: Kind = "pyproject" if wanted else "plain"
-    return Needs(kind=kind, python=python, requirements=wanted, content=digest_of([list(wanted), python]))
+class Project(Value):
+    """What one folder declares. A line is a requirement as pip reads it, `-r FILE` and `-e FOLDER` among them.
+
+    `tests` is what its groups for tests add, `places` are the folders that it takes other projects from, and `missing`
+    says what cannot be known without running it, "" when all is known. All paths are those of the repository.
+    """
+
+    name: str = ""
+    python: str = ""
+    runtime: tuple[str, ...] = ()
+    extras: dict[str, tuple[str, ...]] = {}
+    tests: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    missing: str = ""
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """List what it requires to run. Misconfigured when only running it would tell."""
+        if self.missing:
+            raise Misconfigured(f"{self.missing}; LRA never runs it: list what it requires in a requirements.txt")
+        return self.runtime
+
+    @property
+    def for_tests(self) -> tuple[str, ...]:
+        """List what its tests require beside that, by its extras and its groups."""
+        return (*(line for name in FOR_TESTS for line in self.extras.get(name, ())), *self.tests)
 
 
-def without_itself(text: str) -> str:
-    """Drop the lines that install the repository: it is imported from its workspace, which is gone tomorrow."""
-    return "".join(line for line in text.splitlines(keepends=True) if not ITSELF.match(line))
+def project_at(folder: str, paths: frozenset[str], read: Read) -> Project:
+    """Return what pyproject.toml declares, else setup.cfg, else setup.py."""
+    contents = {name: posixpath.join(folder, name) for name in PROJECT}
+    texts = {name: read(path).decode("utf-8", "replace") for name, path in contents.items() if path in paths}
+    data = toml(texts.get("pyproject.toml", "").encode())
+    whole = "project" in data and "dependencies" not in data["project"].get("dynamic", ())
+    found = [_from_pyproject(data, folder), _from_setup_cfg(texts.get("setup.cfg", ""), folder)]
+    if "setup.py" in texts and not whole and not any(one.runtime for one in found):
+        found.append(_from_setup_py(texts["setup.py"], contents["setup.py"]))
+    said = {field: [value for one in found if (value := getattr(one, field))] for field in Project.model_fields}
+    return Project(**{field: values[0] for field, values in said.items() if values})
 
 
-def toml(content: bytes) -> dict[str, Any]:
+def toml(content: bytes) -> Data:
     """Read TOML; a file that is broken counts as empty here, and the checks that need it will say so."""
     try:
         return tomllib.loads(content.decode("utf-8"))
@@ -78,34 +92,72 @@ def toml(content: bytes) -> dict[str, Any]:
         return {}
 
 
-def _tables(data: dict[str, Any]) -> dict[str, Any]:
-    project = data.get("project", {})
-    fields = ("name", "requires-python", "dependencies", "optional-dependencies")
-    return {
-        "project": {field: project[field] for field in fields if field in project},
-        "groups": data.get("dependency-groups", {}),
-        "uv": data.get("tool", {}).get("uv", {}),
-    }
+def pins(content: bytes) -> tuple[str, ...]:
+    """List the versions that poetry.lock, pdm.lock or pylock.toml holds, as constraints: then little is left to find.
+
+    A version that holds under a condition the file does not tell is left out.
+    """
+    data = toml(content)
+    packages = [one for one in (*data.get("package", ()), *data.get("packages", ())) if "version" in one]
+    often = Counter(canonicalize_name(one["name"]) for one in packages)
+    lines = []
+    for one in packages:
+        marker = one.get("markers", one.get("marker", ""))
+        if isinstance(marker, str) and (marker or often[canonicalize_name(one["name"])] == 1):
+            lines.append(f"{one['name']}=={one['version']}" + (f" ; {marker}" if marker else ""))
+    return tuple(lines)
 
 
-def _options(data: dict[str, Any]) -> tuple[str, ...]:
-    extras = data.get("project", {}).get("optional-dependencies", {})
-    groups = data.get("dependency-groups", {})
-    chosen = [("--extra", name) for name in FOR_TESTS if name in extras]
-    chosen += [("--group", name) for name in FOR_TESTS if name in groups]
-    return tuple(word for pair in chosen for word in pair)
+def locked(content: bytes) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the folders of the projects of the repository that uv.lock tells of, and the options for `uv sync`."""
+    data = toml(content)
+    packages, kinds = data.get("package", ()), ("editable", "directory", "virtual")
+    sources = {one["name"]: one.get("source", {}) for one in packages}
+    found = {name: said[kind] for name, said in sources.items() for kind in kinds if kind in said}
+    local = {name: folder for name, folder in found.items() if not folder.startswith(("..", "/"))}
+    root = {"dev-dependencies": data.get("manifest", {}).get("dependency-groups", {})}  # of a root without a project
+    own = [root, *(one for one in packages if one["name"] in local)]
+    tables = (("--extra", "optional-dependencies"), ("--group", "dev-dependencies"))
+    chosen = [
+        (word, name) for word, table in tables for name in FOR_TESTS if any(name in one.get(table, {}) for one in own)
+    ]
+    skipped = [("--no-install-package", name) for name in local]
+    every = ("--all-packages",) if len(local) > 1 else ()
+    return tuple(local.values()), (*every, *(word for pair in (*chosen, *skipped) for word in pair))
 
 
-def _wanted(data: dict[str, Any]) -> tuple[str, ...]:
-    """List the dependencies, those of the groups and of the extras for tests; an extra of itself is spelled out."""
-    project = data.get("project", {})
-    extras: dict[str, list[str]] = project.get("optional-dependencies", {})
-    groups: dict[str, list[Any]] = data.get("dependency-groups", {})
-    lines = list(project.get("dependencies", []))
-    lines += [line for name in FOR_TESTS for line in extras.get(name, [])]
-    lines += [line for name in FOR_TESTS for line in _group(groups, name, ())]
-    itself = canonicalize_name(project.get("name", ""))
-    return tuple(dict.fromkeys(line for each in lines for line in _spelled_out(each, itself, extras, ())))
+def _from_pyproject(data: Data, folder: str) -> Project:
+    project, tool = data.get("project", {}), data.get("tool", {})
+    poetry, dynamic = tool.get("poetry", {}), tool.get("setuptools", {}).get("dynamic", {})
+    main = {name: spec for name, spec in poetry.get("dependencies", {}).items() if name != "python"}
+    grouped = [(name, group.get("dependencies", {})) for name, group in poetry.get("group", {}).items()]
+    tables = [table for name, table in (("dev", poetry.get("dev-dependencies", {})), *grouped) if name in FOR_TESTS]
+    extras = {name: tuple(lines) for name, lines in project.get("optional-dependencies", {}).items()}
+    extras |= {name: _files(named, folder) for name, named in dynamic.get("optional-dependencies", {}).items()}
+    for name, members in poetry.get("extras", {}).items():
+        extras[name] = tuple(line for each in members if each in main for line in _poetry({each: main[each]}))
+    always = {name: spec for name, spec in main.items() if not (isinstance(spec, dict) and spec.get("optional"))}
+    groups, pdm = data.get("dependency-groups", {}), tool.get("pdm", {}).get("dev-dependencies", {})
+    tests = [line for name in FOR_TESTS for line in (*_group(groups, name, ()), *pdm.get(name, ()))]
+    tests += [line for table in tables for line in _poetry(table)]
+    hatch = [env for name, env in tool.get("hatch", {}).get("envs", {}).items() if name in HATCH]
+    tests += [line for env in hatch for key in ("dependencies", "extra-dependencies") for line in env.get(key, ())]
+    taken = [spec for table in (main, *tables) for spec in table.values()]
+    taken += tool.get("uv", {}).get("sources", {}).values()
+    named = [spec["path"] for spec in taken if isinstance(spec, dict) and "path" in spec]
+    return Project(
+        name=project.get("name", poetry.get("name", "")),
+        python=project.get("requires-python") or _bounds(str(poetry.get("dependencies", {}).get("python", ""))),
+        runtime=(*project.get("dependencies", ()), *_files(dynamic.get("dependencies", {}), folder), *_poetry(always)),
+        extras=extras,
+        tests=tuple(tests),
+        places=tuple(posixpath.normpath(posixpath.join(folder, path)) for path in named),
+    )
+
+
+def _files(named: Data, folder: str) -> tuple[str, ...]:
+    files = named.get("file", [])
+    return tuple(f"-r {posixpath.join(folder, file)}" for file in ([files] if isinstance(files, str) else files))
 
 
 def _group(groups: dict[str, list[Any]], name: str, above: tuple[str, ...]) -> list[str]:
@@ -117,46 +169,131 @@ def _group(groups: dict[str, list[Any]], name: str, above: tuple[str, ...]) -> l
     return lines
 
 
-def _spelled_out(line: str, itself: str, extras: dict[str, list[str]], above: tuple[str, ...]) -> list[str]:
+def _poetry(table: Data) -> tuple[str, ...]:
+    """Say Poetry's dependencies in the words of pip; what lies in the repository is only named."""
+    lines = []
+    for name, said in table.items():
+        for spec in said if isinstance(said, list) else [said]:
+            one = {"version": spec} if isinstance(spec, str) else spec
+            line = name + (f"[{','.join(one['extras'])}]" if "extras" in one else "")
+            if "git" in one:
+                ref = one.get("rev") or one.get("tag") or one.get("branch")
+                line += f" @ git+{one['git']}" + (f"@{ref}" if ref else "")
+            line += f" @ {one['url']}" if "url" in one else _bounds(one.get("version", "*"))
+            conditions = [f"({one['markers']})"] if "markers" in one else []
+            conditions += [f"sys_platform == '{one['platform']}'"] if "platform" in one else []
+            bounds = PARTS.findall(_bounds(str(one.get("python", ""))))
+            conditions += [f"python_full_version {operator} '{version}'" for operator, version in bounds]
+            lines.append(line + (f" ; {' and '.join(conditions)}" if conditions else ""))
+    return tuple(lines)
+
+
+def _bounds(said: str) -> str:
+    """Write Poetry's ^1.2, ~1.2, 1.2.* and 1.2 as pip does; of alternatives nothing is left, for pip has none."""
+    if "|" in said or said.strip() in ("", "*"):
+        return ""
+    text = BOUND.sub(lambda found: _between(found[1], found[2]), said)
+    return ",".join(f"{operator or '=='}{version}" for operator, version in PARTS.findall(text))
+
+
+def _between(sign: str, version: str) -> str:
+    numbers = [int(part) for part in version.strip(".").split(".")]
+    first = next((at for at, number in enumerate(numbers) if number), len(numbers) - 1)
+    at = first if sign == "^" else min(1, len(numbers) - 1)
+    return f">={version},<{'.'.join(map(str, [*numbers[:at], numbers[at] + 1]))}"
+
+
+def ini(text: str) -> configparser.RawConfigParser:
+    """Read an INI file as far as it can be read."""
+    parser = configparser.RawConfigParser(strict=False)
+    with contextlib.suppress(configparser.Error):
+        parser.read_string(text)
+    return parser
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines that say something, without comments and with those that go on in the next one whole."""
+    text = re.sub(r"\\\r?\n", " ", text)
+    return [bare for line in text.splitlines() if (bare := re.split(r"(?:^|\s)#", line)[0].strip())]
+
+
+def _from_setup_cfg(text: str, folder: str) -> Project:
+    parser = ini(text)
+    extras = parser["options.extras_require"] if parser.has_section("options.extras_require") else {}
+
+    return Project(
+        name=parser.get("metadata", "name", fallback=""),
+        python=parser.get("options", "python_requires", fallback="").strip(),
+        runtime=_listed(parser.get("options", "install_requires", fallback=""), folder),
+        extras={name: _listed(said, folder) for name, said in extras.items()},
+    )
+
+
+def _from_setup_py(text: str, path: str) -> Project:
     try:
-        wish = Requirement(line)
-    except InvalidRequirement:
-        return [line]
-    if not itself or canonicalize_name(wish.name) != itself or line in above:
-        return [line]
-    return [
-        found
-        for extra in sorted(wish.extras)
-        for each in extras.get(extra, [])
-        for found in _spelled_out(each, itself, extras, (*above, line))
-    ]
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return Project(missing=f"{path} is no Python that can be read")
+    known, said = constants_of(tree), dict[str, Any]()
+    call = next((n for n in ast.walk(tree) if isinstance(n, ast.Call) and called(n) == "setup"), None)
+    wanted = (None, "install_requires", "extras_require", "python_requires", "name")
+    for keyword in (one for one in (call.keywords if call else ()) if one.arg in wanted):
+        try:
+            said |= {keyword.arg: value_of(keyword.value, known)} if keyword.arg else value_of(keyword.value, known)
+        except (ValueError, TypeError):
+            if keyword.arg not in ("name", "python_requires"):
+                return Project(
+                    missing=f"{path} computes {keyword.arg or 'its arguments'} in line {keyword.value.lineno}"
+                )
+    return Project(
+        name=said.get("name", ""),
+        python=said.get("python_requires", ""),
+        runtime=_listed(said.get("install_requires")),
+        extras={name: _listed(lines) for name, lines in (said.get("extras_require") or {}).items()},
+    )
 
 
-def _from_setup_cfg(content: bytes) -> tuple[str, ...]:
-    """List what a static setup.cfg requires; what setup.py says is known only by running it, and so is not asked."""
-    parser = configparser.RawConfigParser()
-    try:
-        parser.read_string(content.decode("utf-8"))
-    except (configparser.Error, UnicodeDecodeError):
-        return ()
-    texts = [parser.get("options", "install_requires", fallback="")]
-    texts += [parser.get("options.extras_require", name, fallback="") for name in FOR_TESTS]
-    lines = (line.strip() for text in texts for line in text.splitlines())
-    return tuple(line for line in lines if line and not line.startswith(("#", "file:")))
+def _listed(said: str | list[str] | None, folder: str = "") -> tuple[str, ...]:
+    if not isinstance(said, str):
+        return tuple(said or ())
+    word, _, files = said.strip().partition("file:")
+    named = [each.strip() for each in re.split(r"[,\n]", files)]
+    return _files({"file": named}, folder) if files and not word else tuple(lines_of(said))
 
 
-def _with_includes(files: tuple[str, ...], paths: frozenset[str], read: Read) -> dict[str, str]:
-    """Read the files and every file of the repository that they name: more requirements as text, others as a digest."""
-    texts: dict[str, str] = {}
-    ahead = list(files)
-    while ahead:
-        path = ahead.pop()
-        if path in texts or path not in paths:
-            continue
-        if not path.endswith(".txt"):
-            texts[path] = hashlib.sha256(read(path)).hexdigest()
-            continue
-        texts[path] = read(path).decode("utf-8", "replace")
-        folder = posixpath.dirname(path)
-        ahead += [posixpath.normpath(posixpath.join(folder, found)) for found in INCLUDE.findall(texts[path])]
-    return dict(sorted(texts.items()))
+def called(call: ast.Call) -> str:
+    """Return the last name of what is called."""
+    return getattr(call.func, "id", "") or getattr(call.func, "attr", "")
+
+
+def constants_of(tree: ast.Module) -> Data:
+    """Return the names that are bound once, to constants, and that nothing changes afterwards."""
+    bound = Counter(n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+    owners = [n.value for n in ast.walk(tree) if isinstance(n, ast.Attribute | ast.Subscript)]
+    touched = {n.id for n in owners if isinstance(n, ast.Name)}
+    known: Data = {}
+    for node in tree.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if bound[name] == 1 and name not in touched:
+                with contextlib.suppress(ValueError, TypeError):
+                    known[name] = value_of(value, known)
+    return known
+
+
+def value_of(node: ast.expr, known: Data) -> Any:
+    """Return what an expression of constants is worth; ValueError or TypeError when only running it would tell."""
+    match node:
+        case ast.Constant(value=value):
+            return value
+        case ast.Name(id=name) if name in known:
+            return known[name]
+        case ast.List(elts=parts) | ast.Tuple(elts=parts):
+            values: list[Any] = []
+            for part in parts:
+                values += value_of(part.value, known) if isinstance(part, ast.Starred) else [value_of(part, known)]
+            return values
+        case ast.Dict(keys=keys, values=parts) if None not in keys:
+            return {value_of(key, known): value_of(part, known) for key, part in zip(keys, parts, strict=True) if key}
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return value_of(left, known) + value_of(right, known)
+    raise ValueError("not a constant")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from tasks.alive import is_alive
-from tasks.checks.environment import Environment
+from tasks.checks.environment import Environment, code_of
 from tasks.checks.identity import introduce
 from tasks.checks.plain import without_places
 from tasks.checks.sandbox import Command, Ran, run
@@ -42,8 +42,7 @@ class Workspace(NamedTuple):
     @property
     def code(self) -> tuple[Path, ...]:
         """Where the repository's own modules are imported from, and where its metadata is found."""
-        sources = (self.root, self.root / "src") if (self.root / "src").is_dir() else (self.root,)
-        return (*sources, self.scratch / IDENTITY)
+        return (*code_of(self.root, self.environment), self.scratch / IDENTITY)
 
     @property
     def path(self) -> str:

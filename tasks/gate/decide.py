@@ -50,7 +50,7 @@ def decide(
     with timing.stage("base"):
         base = measure(trees, sides.base, contract.plan, home)
     with timing.stage("checks"):
-        candidate = measure(trees, sides.candidate, contract.plan, home)
+        candidate = measure(trees, sides.candidate, contract.plan, home, sides.base)
     first = judge(base, candidate, integrity)
     with timing.stage("again"):
         base, candidate = _seen_again(trees, base, candidate, first, contract.plan, home)

@@ -75,7 +75,7 @@ def test_a_wrong_key_costs_nothing_and_never_exhausts_the_budget(new_place: NewP
     for _ in range(3):
         assert place.run().exit == 2, "an empty script is refused like a wrong key"
     told = place.lra("status", "--repo", str(place.repo), "--json").data
-    assert (told["tokens"]["completion"], told["possibly_billed_calls"], told["status"]) == (0, 0, "working")
+    assert (told["tokens"]["completion"], told["possibly_billed_calls"], told["status"]) == (0, 0, "interrupted")
 
 
 def test_an_exhausted_cycle_shows_what_it_spent(new_place: NewPlace) -> None:

@@ -8,7 +8,13 @@ import pytest
 
 from agents.domain.errors import Misconfigured
 from tasks.checks import environment
-from tasks.checks.environment import Definition, build, define, find
+from tasks.checks.environment import Definition, build, code_of, define, find
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bytecode of what is lent is for the runs to come, and no run comes after these."""
+    monkeypatch.setattr(environment, "COMPILE", ("-c", ""))
 
 
 def defined(files: dict[str, str]) -> Definition:
@@ -19,6 +25,7 @@ def made(files: dict[str, str], tmp_path: Path) -> environment.Environment:
     folder = tmp_path / "files"
     folder.mkdir(exist_ok=True)
     for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
     return build(defined(files), folder, tmp_path / "home")
 
@@ -27,17 +34,17 @@ def python(made: environment.Environment, code: str) -> str:
     return subprocess.run([made.python, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
 
 
-def wheel(folder: Path, name: str) -> str:
+def wheel(folder: Path, name: str, version: str = "1.0") -> str:
     folder.mkdir(exist_ok=True)
-    info = f"{name}-1.0.dist-info"
-    with zipfile.ZipFile(folder / f"{name}-1.0-py3-none-any.whl", "w") as archive:
-        archive.writestr(f"{name}.py", "VALUE = 7\n")
-        archive.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    info = f"{name}-{version}.dist-info"
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as archive:
+        archive.writestr(f"{name}.py", f"VALUE = 7\nVERSION = '{version}'\n")
+        archive.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
         archive.writestr(
             f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
         )
         archive.writestr(f"{info}/RECORD", f"{name}.py,,\n{info}/METADATA,,\n{info}/WHEEL,,\n{info}/RECORD,,\n")
-    return f"{name}-1.0-py3-none-any.whl"
+    return f"{name}-{version}-py3-none-any.whl"
 
 
 PYPROJECT = '[project]\nname = "x"\nversion = "1"\n'
@@ -55,7 +62,8 @@ PYPROJECT = '[project]\nname = "x"\nversion = "1"\n'
         ({"pyproject.toml": PYPROJECT + '[project.optional-dependencies]\ntest=["d"]\ndev=["X[test]","e"]\ngpu=["f"]'},
          "pyproject", ("d", "e")),
         ({"pyproject.toml": PYPROJECT, "uv.lock": ""}, "uv", ()),
-        ({"requirements.txt": "a", "requirements-dev.txt": "b", "requirements-docs.txt": "c"}, "requirements", ()),
+        ({"requirements.txt": "a", "requirements-dev.txt": "b", "requirements-docs.txt": "c"}, "requirements",
+         ("a", "b")),
         ({"setup.cfg": "[options]\ninstall_requires =\n    a>1\n    # b\n[options.extras_require]\ntest = c\n"},
          "pyproject", ("a>1", "c")),
         ({"requirements.txt": "-e .\n", "pyproject.toml": PYPROJECT + 'dependencies = ["a"]'}, "requirements", ("a",)),
@@ -74,7 +82,7 @@ def test_an_unrelated_edit_keeps_the_environment() -> None:
 
 @pytest.mark.parametrize("named", ["more.txt", "wheels/a.whl"])
 def test_another_requirement_is_another_environment(named: str) -> None:
-    before = {"requirements.txt": "-r more.txt\n./wheels/a.whl ; python_version > '3'\n", named: "a"}
+    before = {"requirements.txt": "-r more.txt\n./wheels/a.whl ; python_version > '3'\n", "more.txt": "", named: "a"}
     assert defined(before).name != defined({**before, named: "b"}).name
 
 
@@ -147,3 +155,88 @@ def test_the_network_settings_are_passed_on_and_no_secret(monkeypatch: pytest.Mo
     env = environment._env(tmp_path, tmp_path)
     assert env["HTTPS_PROXY"] == "http://proxy"
     assert "secret" not in env.values()
+
+
+@pytest.fixture
+def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of wheels that uv finds packages in, and nothing else."""
+    (tmp_path / "wheels").mkdir()
+    monkeypatch.setenv("UV_FIND_LINKS", str(tmp_path / "wheels"))
+    monkeypatch.setenv("UV_OFFLINE", "1")
+    return tmp_path / "wheels"
+
+
+def test_a_chain_of_requirement_files_is_followed(tmp_path: Path, offline: Path) -> None:
+    for name, version in (("seven", "1.0"), ("seven", "2.0"), ("eight", "1.0")):
+        wheel(offline, name, version)
+    chain = {"requirements/dev.txt": "-r base.txt\n-c ../limits.txt\neight", "requirements/base.txt": "seven"}
+    one = made({**chain, "limits.txt": "seven<2"}, tmp_path)
+    assert python(one, "import seven, eight; print(seven.VERSION)") == "1.0"
+
+
+def test_poetry_keeps_what_is_locked(tmp_path: Path, offline: Path) -> None:
+    for version in ("1.0", "1.5", "2.0"):
+        wheel(offline, "seven", version)
+    pyproject = '[tool.poetry]\nname = "x"\n[tool.poetry.group.dev.dependencies]\nseven = "^1.0"\n'
+    lock = '[[package]]\nname = "seven"\nversion = "1.0"\noptional = false\n'
+    one = made({"pyproject.toml": pyproject, "poetry.lock": lock}, tmp_path)
+    assert python(one, "import seven; print(seven.VERSION)") == "1.0"
+
+
+def test_an_editable_package_is_imported_from_the_workspace(tmp_path: Path, offline: Path) -> None:
+    wheel(offline, "seven")
+    files = {
+        "requirements.txt": "-e ./libs/foo\n",
+        "libs/foo/pyproject.toml": '[project]\nname = "foo"\nversion = "1"\ndependencies = ["seven"]\n',
+        "libs/foo/src/foo/__init__.py": "import seven\nWHERE = __file__\n",
+    }
+    one = made(files, tmp_path)
+    root = tmp_path / "files"
+    assert code_of(root, one) == (root, root / "libs/foo/src")
+    code = f"import sys; sys.path += {[str(place) for place in code_of(root, one)]}; import foo; print(foo.WHERE)"
+    assert python(one, code) == str(root / "libs/foo/src/foo/__init__.py")
+
+
+@pytest.mark.parametrize("root", ["", '[project]\nname = "x"\nversion = "1"\nrequires-python = ">=3.11"\n'])
+def test_a_workspace_of_uv_is_installed_without_its_own_packages(tmp_path: Path, offline: Path, root: str) -> None:
+    wheel(offline, "seven")
+    wheel(offline, "eight")
+    built = '[build-system]\nrequires = ["never-there"]\nbuild-backend = "never"\n[project]\nversion = "1"\n'
+    built += 'requires-python = ">=3.11"\n'
+    files = {
+        "pyproject.toml": root + '[dependency-groups]\ntest = ["eight"]\n'
+        '[tool.uv.workspace]\nmembers = ["packages/*"]\n[tool.uv.sources]\none = { workspace = true }\n',
+        "packages/one/pyproject.toml": f'{built}name = "one"\ndependencies = ["two"]\n'
+        '[tool.uv.sources]\ntwo = { path = "../../libs/two", editable = true }\n',
+        "libs/two/pyproject.toml": f'{built}name = "two"\ndependencies = ["seven"]\n',
+    }
+    for name, text in files.items():
+        (tmp_path / "files" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "files" / name).write_text(text)
+    subprocess.run([environment.uv.find_uv_bin(), "lock", "-q", "--no-cache"], cwd=tmp_path / "files", check=True)
+    one = made({**files, "uv.lock": (tmp_path / "files" / "uv.lock").read_text()}, tmp_path)
+    assert one.sources == ("libs/two", "packages/one")
+    has = "import importlib.util as u; print(*(n for n in ('seven', 'eight', 'one', 'two') if u.find_spec(n)))"
+    assert python(one, has) == "seven eight"
+
+
+def test_a_lock_that_leads_out_of_the_repository_opens_no_way_out() -> None:
+    lock = '[[package]]\nname = "{0}"\nversion = "1"\nsource = {{ editable = "{1}" }}\n'
+    text = lock.format("out", "../out") + lock.format("root", "/etc") + lock.format("own", "libs/own")
+    needs = defined({"pyproject.toml": PYPROJECT, "uv.lock": text}).needs
+    assert needs.sources == ("libs/own",)
+    assert needs.options == ("--no-install-package", "own")
+
+
+def test_a_new_dependency_is_another_environment_and_may_fail_alone(tmp_path: Path, offline: Path) -> None:
+    wheel(offline, "seven")
+    base = {"requirements.txt": "seven\n"}
+    one = made(base, tmp_path)
+    with pytest.raises(Misconfigured, match="none-such"):
+        made({"requirements.txt": "seven\nnone-such\n"}, tmp_path)
+    assert find(defined(base), tmp_path / "home") == one
+
+
+def test_an_empty_requirements_file_needs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environment.uv, "find_uv_bin", lambda: pytest.fail("uv was used"))
+    assert made({"requirements.txt": "# nothing\n"}, tmp_path).kind == "requirements"

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from repositories import make_trees
 
+from agents.domain.errors import Misconfigured
 from agents.domain.mission import PROTECTED
 from tasks.checks.measure import Plan
 from tasks.gate.contract import Contract
@@ -93,3 +94,23 @@ def test_what_a_human_granted_is_not_laid_over(trees: Trees) -> None:
     ours = tree(trees, {"tests/a.py": "1", "pyproject.toml": "2", "a.py": "3"})
     assert owned_by(trees, ours, PROTECTED, ("pyproject.toml",)) == {"tests/a.py"}
     assert owned_by(trees, ours, ("tests",), ()) == {"tests/a.py"}
+
+
+BROKEN = [
+    {"requirements.txt": "none-such"},
+    {"requirements.txt": "-r gone.txt"},
+    {"requirements.txt": "", "setup.cfg": "[options]\npython_requires = >=9"},
+]
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_an_environment_that_cannot_be_made_is_trouble_of_a_candidate_and_stops_a_base(
+    trees: Trees, home: Path, monkeypatch: pytest.MonkeyPatch, broken: dict[str, str]
+) -> None:
+    monkeypatch.setenv("UV_OFFLINE", "1")
+    base, bad = tree(trees, {**BASE, "requirements.txt": ""}), tree(trees, {**DONE, **broken})
+    granted = contract(trees)._replace(grants=("**",))
+    verdict = decide(trees, base, bad, granted, home)
+    assert (verdict.decision, "infra" in {reason.kind for reason in verdict.reasons}) == ("fail", True)
+    with pytest.raises(Misconfigured):
+        decide(trees, bad, base, granted, home)
