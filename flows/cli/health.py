@@ -15,6 +15,13 @@ from flows.settings import Settings, read
 
 OLDEST_GIT = (2, 38)
 ROOM = 1_000_000_000
+INSTALLS = (
+    ("apt-get", "sudo apt-get install bubblewrap"),
+    ("dnf", "sudo dnf install bubblewrap"),
+    ("pacman", "sudo pacman -S bubblewrap"),
+    ("zypper", "sudo zypper install bubblewrap"),
+    ("apk", "sudo apk add bubblewrap"),
+)
 
 
 class Finding(NamedTuple):
@@ -50,13 +57,16 @@ def _git() -> Finding:
 
 
 def _sandbox() -> Finding:
-    from tasks.checks.sandbox import ISOLATED, describe
+    from tasks.checks.sandbox import BUBBLEWRAP, backends, describe
 
     word = describe()
-    mend = (
-        "" if word == ISOLATED else "sudo sysctl -w user.max_user_namespaces=15000 (Linux, with unshare of util-linux)"
-    )
-    return Finding("sandbox", "warn" if mend else "ok", word, mend)
+    if word == BUBBLEWRAP:
+        return Finding("sandbox", "ok", word)
+    if backends.program(backends.BWRAP):
+        mend = "sudo sysctl -w user.max_user_namespaces=15000 (bubblewrap is here, and may make no namespaces)"
+    else:
+        mend = next((install for program, install in INSTALLS if shutil.which(program)), "")
+    return Finding("sandbox", "warn", word, mend)
 
 
 def _uv() -> Finding:

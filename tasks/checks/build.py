@@ -27,7 +27,7 @@ def run_build(workspace: Workspace, check: str, home: Path) -> CheckReport:
         return CheckReport(check=check, kind="build", trouble=trouble, details=workspace.plain(str(error)))
     out = workspace.scratch / "dist"
     argv = (sys.executable, "-I", str(RUNNER), str(workspace.root), str(python), str(out))
-    ran = workspace.run(argv, PYTHONPATH="")
+    ran = workspace.run(argv, programs=(python,), PYTHONPATH="")
     if ran.timed_out:
         return CheckReport(check=check, kind="build", trouble=workspace.late(), seconds=ran.seconds)
     built = ran.exit == 0 and len(list(out.glob("*.whl"))) == 1

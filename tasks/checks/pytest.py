@@ -14,6 +14,7 @@ from typing import Any
 
 from agents.domain.errors import Misconfigured
 from agents.domain.gate import CheckReport, Outcome
+from tasks.checks import canaries
 from tasks.checks.plain import shortened, without_times
 from tasks.checks.sandbox import Ran
 from tasks.checks.workspace import Workspace
@@ -27,17 +28,31 @@ ALL_CHARACTERS = 6000
 Event = dict[str, Any]
 
 
-def run_pytest(workspace: Workspace, check: str, arguments: tuple[str, ...] = ()) -> CheckReport:
-    """Run the tests that `arguments` name, or all. Only a run that told its end has outcomes; no test is not green."""
+def run_pytest(
+    workspace: Workspace, check: str, arguments: tuple[str, ...] = (), *, seed: int | None = None
+) -> CheckReport:
+    """Run the tests that `arguments` name, or all. Only a run that told its end has outcomes; no test is not green.
+
+    Tests whose outcome is known run among them and are no part of the report; where one was reported as what it is not,
+    the report is in trouble. `seed` chooses another order of the tests and of Python's hashes.
+    """
     if any(not (workspace.root / named).exists() for named in _files(arguments)):
         return CheckReport(check=check, kind="pytest", details="the file that the check names does not exist")
     started = time.monotonic()
-    with _listening() as (descriptor, listener):
-        ran = workspace.run(_argv(workspace, descriptor, arguments), fds=(descriptor,), PYTHONPATH="")
-    events = listener.events
+    drawn = canaries.drawn()
+    hashes = str((seed or 0) % (1 << 32))
+    with _listening({**drawn, "seed": seed}) as (descriptor, listener):
+        argv = _argv(workspace, descriptor, arguments)
+        ran = workspace.run(argv, fds=(descriptor,), PYTHONPATH="", PYTHONHASHSEED=hashes)
+    planted = canaries.planted_in(listener.events)
+    events = canaries.without(listener.events, planted)
     seconds = round(time.monotonic() - started, 3)
-    if trouble := _trouble(workspace, ran, events, listener.garbage):
-        details = without_times(workspace.plain(shortened(ran.output, PER_TEST_LINES, ALL_CHARACTERS)))
+    trouble = _trouble(workspace, ran, events, listener.garbage)
+    if not trouble and (lie := canaries.tampering(listener.events, drawn["truths"])):
+        trouble = f"the test run was tampered with: {lie}"
+    if trouble:
+        output = canaries.unsaid(ran.output, planted)
+        details = without_times(workspace.plain(shortened(output, PER_TEST_LINES, ALL_CHARACTERS)))
         return CheckReport(check=check, kind="pytest", trouble=trouble, details=details, seconds=seconds)
     cases, flaky, stories = _combined(events)
     code = events[-1]["code"]
@@ -121,12 +136,12 @@ class Listener(threading.Thread):
 
 
 @contextlib.contextmanager
-def _listening() -> Iterator[tuple[int, Listener]]:
+def _listening(run: dict[str, Any]) -> Iterator[tuple[int, Listener]]:
     ours, theirs = socket.socketpair()
     word = secrets.token_hex(16)
     listener = Listener(ours, word)
     with ours, theirs:
-        ours.sendall(word.encode() + b"\n")
+        ours.sendall(json.dumps({**run, "word": word}).encode() + b"\n")
         listener.start()
         try:
             yield theirs.fileno(), listener
@@ -182,16 +197,18 @@ def _combined(events: list[Event]) -> tuple[dict[str, Outcome], tuple[str, ...],
         cases[case] = _outcome(parts)
         if text := "\n".join(part["text"] for part in parts if part["text"]):
             stories[case] = text
+    for case in canaries.empty_in(events):
+        cases[case], stories[case] = "error", "its parameter set is empty: it tests nothing"
     again = {
         case
         for case, parts in phases.items()
-        if cases[case] == "passed" and any(part["outcome"] == "rerun" for part in parts)
+        if cases[case] == "passed" and any(part["outcome"] not in canaries.OUTCOMES for part in parts)
     }
     return cases, tuple(sorted(again)), stories
 
 
 def _outcome(parts: list[Event]) -> Outcome:
-    calls = [part for part in parts if part["when"] == "call" and part["outcome"] != "rerun"]
+    calls = [part for part in parts if part["when"] == "call" and part["outcome"] in canaries.OUTCOMES]
     whole = [part for part in calls if not part["part"]]
     around = [part for part in parts if part["when"] != "call"]
     if any(part["outcome"] == "failed" for part in calls):
@@ -199,7 +216,8 @@ def _outcome(parts: list[Event]) -> Outcome:
     if any(part["outcome"] == "failed" for part in around):
         return "error"
     if whole:
-        last = whole[-1]
+        # Tests that share one id share one outcome: not the best of them.
+        last = next((part for part in whole if part["outcome"] != "passed" or part["xfail"]), whole[-1])
         if last["outcome"] == "passed":
             return "xpassed" if last["xfail"] else "passed"
         return "xfailed" if last["xfail"] else "skipped"

@@ -13,7 +13,7 @@ from tasks.alive import is_alive
 from tasks.checks.environment import Environment, code_of
 from tasks.checks.identity import introduce
 from tasks.checks.plain import without_places
-from tasks.checks.sandbox import Command, Ran, run
+from tasks.checks.sandbox import Command, Policy, Ran, folders_of, run
 
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 SCRATCH = "scratch"
@@ -70,7 +70,14 @@ class Workspace(NamedTuple):
             "NO_COLOR": "1",
         }
 
-    def run(self, argv: tuple[str, ...], limit: int = 1_000_000, fds: tuple[int, ...] = (), **env: str) -> Ran:
+    def run(
+        self,
+        argv: tuple[str, ...],
+        limit: int = 1_000_000,
+        fds: tuple[int, ...] = (),
+        programs: tuple[Path, ...] = (),
+        **env: str,
+    ) -> Ran:
         """Run `argv` in the tree, without the network; `env` is added to the environment of a check."""
         return run(
             Command(
@@ -80,8 +87,16 @@ class Workspace(NamedTuple):
                 seconds=self.seconds,
                 pass_fds=fds,
                 output_limit=limit,
+                policy=self.policy(programs),
             )
         )
+
+    def policy(self, programs: tuple[Path, ...] = ()) -> Policy:
+        """Say what a check may use: it writes the tree and its scratch, and sees what its programs need."""
+        node = shutil.which("node")
+        named = (self.environment.python, *((Path(node),) if node else ()), *programs)
+        readable = tuple(folder for program in named for folder in folders_of(program))
+        return Policy(writable=(self.root, self.scratch), readable=readable)
 
     def plain(self, text: str) -> str:
         """Free a text of the folders of this machine and of memory addresses."""

@@ -1,14 +1,19 @@
 """Run pytest in the mission's interpreter, and report what it did on a channel of its own.
 
-`run_pytest.py FD ROOT PATH... -- ARGUMENTS`. The first line that FD gives is a word that no test has seen; every event
-is a line of JSON that carries this word and the next number. A run without the event `finish` did not happen.
+`run_pytest.py FD ROOT PATH... -- ARGUMENTS`. The first line that FD gives is JSON: a word that no test has seen, and
+what `canaries.py` needs; every event is a line of JSON that carries this word and the next number. A run without the
+event `finish` did not happen.
 """
 
 import json
 import linecache
 import os
+import secrets
+import shutil
 import socket
 import sys
+import tempfile
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +26,8 @@ class Channel:
     def __init__(self, descriptor: int) -> None:
         os.set_inheritable(descriptor, False)
         self._end = socket.socket(fileno=descriptor)
-        self._word = self._end.makefile("r").readline().strip()
+        self.run = json.loads(self._end.makefile("r").readline())
+        self._word = self.run.pop("word")
         self._next = 0
         self._pid = os.getpid()
 
@@ -37,8 +43,9 @@ class Channel:
 class Recorder:
     """A pytest plugin that only listens."""
 
-    def __init__(self, channel: Channel, root: str) -> None:
+    def __init__(self, channel: Channel, root: str, planter: Any) -> None:
         self._channel = channel
+        self._planter = planter
         self._root = Path(root).resolve()
 
     def pytest_sessionstart(self) -> None:
@@ -46,8 +53,9 @@ class Recorder:
         self._channel.say("start")
 
     def pytest_collection_finish(self, session: Any) -> None:
-        """Tell which tests are going to run."""
+        """Tell which tests are going to run, and which of them are no tests of the repository."""
         self._channel.say("collected", ids=[item.nodeid for item in session.items])
+        self._channel.say("planted", **self._planter.TOLD)
 
     def pytest_collectreport(self, report: Any) -> None:
         """Tell what could not be collected, or was skipped as a whole."""
@@ -93,6 +101,21 @@ def _cut(text: str) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST // 2] + "\n[...]\n" + text[-LONGEST // 2 :]
 
 
+def _planter(here: Path, run: dict[str, Any]) -> Any:
+    """Import the plugin that plants tests by a name of this run, from where a worker of xdist finds it as well."""
+    folder = tempfile.mkdtemp(prefix="t")
+    name = f"plugin_{secrets.token_hex(6)}"
+    file = shutil.copyfile(here / "canaries.py", Path(folder, f"{name}.py"))
+    sys.path.append(folder)
+    spec = spec_from_file_location(name, file)
+    assert spec is not None
+    assert spec.loader is not None
+    planter = sys.modules[name] = module_from_spec(spec)
+    spec.loader.exec_module(planter)
+    planter.RUN.update(run)
+    return planter
+
+
 def main() -> int:
     """Import pytest before anything of the repository can stand in its way, then let the repository in and run."""
     here = Path(__file__).resolve().parent
@@ -107,7 +130,10 @@ def main() -> int:
         return 1
     sys.path[:0] = paths
     os.environ["PYTHONPATH"] = os.pathsep.join(paths)
-    code = int(pytest.main(arguments, plugins=[Recorder(channel, paths[0])]))
+    planter = _planter(here, channel.run)
+    code = int(pytest.main(["-p", planter.__name__, *arguments], plugins=[Recorder(channel, paths[0], planter)]))
+    for told in planter.FROM_WORKERS:
+        channel.say("planted", **told)
     channel.say("finish", code=code)
     return code
 
