@@ -11,6 +11,7 @@ CheckKind = Literal["pytest", "ruff", "mypy", "build", "command"]
 Decision = Literal["pass", "fail", "unverified"]
 STORY_CHARS = 500
 PLACES = 3
+TAMPERED = "tampered with"
 
 
 class CheckReport(Value):
@@ -155,7 +156,11 @@ def _unchanged(base: Report, candidate: Report) -> list[Reason]:
 
 def _troubles(base: Report, candidate: Report) -> list[Reason]:
     sides = (("base", base.trouble), ("candidate", candidate.trouble))
-    return [Reason(kind="infra", message=f"on the {side}, {text}") for side, texts in sides for text in texts]
+    return [
+        Reason(kind="tamper" if TAMPERED in text else "infra", message=f"on the {side}, {text}")
+        for side, texts in sides
+        for text in texts
+    ]
 
 
 def _unfinished(base: Report, candidate: Report) -> list[Reason]:

@@ -82,22 +82,37 @@ def _measured(trees: Trees, tree: str, plan: Plan, home: Path) -> Report:
     )
 
 
-def remeasure(trees: Trees, report: Report, plan: Plan, home: Path, cases: tuple[str, ...], times: int = 2) -> Report:
+def remeasure(
+    trees: Trees,
+    report: Report,
+    plan: Plan,
+    home: Path,
+    cases: tuple[str, ...],
+    times: int = 2,
+    seeds: tuple[int, ...] = (),
+) -> Report:
     """Run the named cases again on the same tree; those that differ from the report are then `flaky` in it.
 
     Tests are run alone first, which is quick. Only runs of the whole check decide: a test that leans on the one before
-    it differs alone, and is not unstable. A run that could not be carried out is trouble of its check.
+    it differs alone, and is not unstable. With `seeds` the whole check runs once for each, in another order and with
+    another hash seed. A run that could not be carried out is trouble of its check.
     """
     made = environment_of(trees, report.tree, home)
+
+    def whole(check: str, seed: int | None = None) -> CheckReport:
+        return _check(trees, report.tree, check, plan.seconds, made, home, seed)
 
     def settled(check: CheckReport) -> CheckReport:
         wanted = {case for case in cases if case in check.cases and case not in (*NO_NODE, *check.flaky)}
         if check.kind not in ("pytest", "command") or check.trouble:
             return check
+        if seeds and check.kind == "pytest":
+            turns = iter(seeds)
+            return _again(check, wanted, len(seeds), lambda: whole(check.check, next(turns)))
         if check.kind == "pytest" and len(wanted) <= MANY:
             alone = _again(check, wanted, times, lambda: _alone(trees, report.tree, check, wanted, plan, made, home))
             wanted &= set(alone.flaky) if not alone.trouble else wanted
-        return _again(check, wanted, times, lambda: _check(trees, report.tree, check.check, plan.seconds, made, home))
+        return _again(check, wanted, times, lambda: whole(check.check))
 
     suites, acceptance = (tuple(map(settled, checks)) for checks in (report.suites, report.acceptance))
     return report.model_copy(update={"suites": suites, "acceptance": acceptance})
@@ -162,12 +177,14 @@ def _environment(trees: Trees, tree: str, definition: Definition, home: Path) ->
         return environment.build(definition, folder, home)
 
 
-def _check(trees: Trees, tree: str, check: str, seconds: int, made: Environment, home: Path) -> CheckReport:
+def _check(
+    trees: Trees, tree: str, check: str, seconds: int, made: Environment, home: Path, seed: int | None = None
+) -> CheckReport:
     with laid_out(trees, tree, home) as root:
         workspace = Workspace(root=root, environment=made, seconds=seconds)
         match check:
             case "tests":
-                return run_pytest(workspace, check)
+                return run_pytest(workspace, check, seed=seed)
             case "lint":
                 return run_ruff(workspace, check)
             case "types":
@@ -175,7 +192,7 @@ def _check(trees: Trees, tree: str, check: str, seconds: int, made: Environment,
             case "build":
                 return run_build(workspace, check, home)
         if check.startswith("pytest ") or check == "pytest":
-            return run_pytest(workspace, check, arguments_of(check))
+            return run_pytest(workspace, check, arguments_of(check), seed=seed)
         return run_command(workspace, check)
 
 

@@ -13,6 +13,7 @@ from tasks.gate import kept
 from tasks.gate.contract import Contract
 from tasks.gate.looking import by_meaning, diff_rules, path_rules
 from tasks.gate.overlay import owned_by, trusted
+from tasks.gate.probing import mutant_rules, twin_rules
 from tasks.gate.timing import Timing
 from tasks.git.trees import Trees
 
@@ -55,6 +56,12 @@ def decide(
     with timing.stage("again"):
         base, candidate = _seen_again(trees, base, candidate, first, contract.plan, home)
     verdict = judge(_named(base, base_tree), _named(candidate, tree), integrity)
+    if verdict.passed:
+        with timing.stage("twin"):
+            probed = twin_rules(trees, candidate, verdict, contract, home)
+        with timing.stage("mutants"):
+            probed += mutant_rules(trees, changes, candidate, verdict, contract, home)
+        verdict = judge(_named(base, base_tree), _named(candidate, tree), (*integrity, *probed))
     kept.keep(place, verdict)
     return verdict
 
@@ -81,7 +88,8 @@ def _seen_again(
         base = remeasure(trees, base, plan, home, first.pass_to_pass_broken, BROKEN_AGAIN)
     if turned:
         base = remeasure(trees, base, plan, home, turned, TURNED_AGAIN)
-        candidate = remeasure(trees, candidate, plan, home, turned, TURNED_AGAIN)
+        seeds = tuple(int(candidate.tree[8 * n : 8 * n + 8], 16) for n in range(TURNED_AGAIN))
+        candidate = remeasure(trees, candidate, plan, home, turned, TURNED_AGAIN, seeds)
     return base, candidate
 
 

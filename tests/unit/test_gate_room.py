@@ -114,3 +114,30 @@ def test_an_environment_that_cannot_be_made_is_trouble_of_a_candidate_and_stops_
     assert (verdict.decision, "infra" in {reason.kind for reason in verdict.reasons}) == ("fail", True)
     with pytest.raises(Misconfigured):
         decide(trees, bad, base, granted, home)
+
+
+def test_an_answer_that_equals_everything_is_found_by_the_impossible_twin(trees: Trees, home: Path) -> None:
+    equal = "class X:\n    def __eq__(self, other): return bool(str(other))\n    __hash__ = object.__hash__\n\n\n"
+    cheat = tree(trees, {**BASE, "a.py": f"{equal}def f(): return X()\n"})
+    verdict = decide(trees, tree(trees, BASE), cheat, contract(trees), home)
+    assert "twin" in {reason.kind for reason in verdict.reasons}
+
+
+VACUOUS = "def test_f():\n    from a import f\n    f(1)\n    assert True\n"
+PROVING = "def test_f():\n    from a import f\n    assert [f(1), f(5), f(9)] == [3, 10, 10]\n"
+
+
+@pytest.mark.parametrize(("text", "decision"), [(VACUOUS, "fail"), (PROVING, "pass")])
+def test_a_test_that_came_with_the_change_must_notice_a_fault_in_it(
+    trees: Trees, home: Path, text: str, decision: str
+) -> None:
+    code = "def f(x):\n    y = x * 2 + 1\n    if y > 10:\n        return 10\n    return y - 1 + 1\n"
+    done = tree(trees, {"b.py": "", "a.py": code, "tests/test_new.py": text})
+    verdict = decide(trees, tree(trees, {"b.py": ""}), done, contract(trees, accept="pytest tests/test_new.py"), home)
+    assert (verdict.decision, "vacuous" in {r.kind for r in verdict.reasons}) == (decision, decision == "fail")
+
+
+def test_what_passes_under_one_hash_seed_alone_is_not_green(trees: Trees, home: Path) -> None:
+    lucky = "import os\n\n\ndef f(): return 2 if os.environ['PYTHONHASHSEED'] == '0' else 0\n"
+    verdict = decide(trees, tree(trees, BASE), tree(trees, {**BASE, "a.py": lucky}), contract(trees), home)
+    assert [reason.kind for reason in verdict.reasons] == ["acceptance"]

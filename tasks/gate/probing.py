@@ -1,0 +1,89 @@
+"""Does what turned green prove anything? A check that no wrong answer can turn red was made to pass."""
+
+import difflib
+from pathlib import Path
+
+from agents.domain.gate import CheckReport, Reason, Report, Verdict
+from agents.domain.protect import TESTS, matches
+from tasks.checks.measure import environment_of
+from tasks.checks.probes import Bench, survivors, twin_passes
+from tasks.gate.contract import Contract
+from tasks.git.trees import EXECUTABLE, FILE, Change, Trees
+
+TWINS = 2
+MUTANTS = 6
+FEWEST = 3
+SECONDS = 120.0
+
+
+def twin_rules(trees: Trees, candidate: Report, verdict: Verdict, contract: Contract, home: Path) -> tuple[Reason, ...]:
+    """Run impossible twins of the tests that turned green: one that passes accepts what cannot be right.
+
+    The seeds come from the candidate's tree: nobody knows them while the candidate is written, and the same tree has
+    the same twins.
+    """
+    bench = _bench(trees, candidate, contract, home)
+    first = _seed(verdict)
+    found: dict[tuple[str, str], Reason] = {}
+    for check in _turned(candidate, verdict):
+        for seed in range(first, first + TWINS):
+            told = twin_passes(bench, check, seed)
+            if told.trouble and "tampered with" in told.trouble:
+                found["tamper", check.check] = Reason(kind="tamper", path=check.check, message=told.trouble)
+            for case in told.passed:
+                message = f"{case} also passes when it expects an answer that cannot be right"
+                found["twin", case] = Reason(kind="twin", path=case, message=message)
+    return tuple(found.values())
+
+
+def mutant_rules(
+    trees: Trees, changes: tuple[Change, ...], candidate: Report, verdict: Verdict, contract: Contract, home: Path
+) -> tuple[Reason, ...]:
+    """Break the changed lines: tests that the candidate brought itself must notice one of a few faults at least.
+
+    Tests that a human wrote are not held to this: what they leave open is theirs to leave open.
+    """
+    own = [check for check in _turned(candidate, verdict) if check.check in verdict.self_written]
+    lines = _changed_lines(trees, verdict.base_tree, candidate.tree, changes) if own else {}
+    reasons = []
+    for check in own:
+        told = survivors(_bench(trees, candidate, contract, home), check, lines, _seed(verdict), MUTANTS, SECONDS)
+        if told.tried >= FEWEST and told.killed == 0:
+            lived = ", ".join(f"{one.path}:{one.line} {one.what}" for one in told.survivors[:3])
+            message = (
+                f"{check.check} came with the change and notices no fault in it: {told.tried} tried, such as {lived}"
+            )
+            reasons.append(Reason(kind="vacuous", path=check.check, message=message))
+    return tuple(reasons)
+
+
+def _turned(candidate: Report, verdict: Verdict) -> list[CheckReport]:
+    return [check for check in candidate.acceptance if check.kind == "pytest" and check.check in verdict.fail_to_pass]
+
+
+def _bench(trees: Trees, candidate: Report, contract: Contract, home: Path) -> Bench:
+    made = environment_of(trees, candidate.tree, home)
+    return Bench(trees=trees, tree=candidate.tree, made=made, home=home, seconds=contract.plan.seconds)
+
+
+def _seed(verdict: Verdict) -> int:
+    return int(verdict.candidate_tree[:8], 16)
+
+
+def _changed_lines(trees: Trees, base: str, tree: str, changes: tuple[Change, ...]) -> dict[str, frozenset[int]]:
+    """Return the lines, counted from 1, that are new or other in each changed Python file outside of tests."""
+    files = [c for c in changes if c.path.endswith(".py") and c.new_mode in (FILE, EXECUTABLE)]
+    return {
+        c.path: _new_lines(_text(trees, base, c.path), _text(trees, tree, c.path))
+        for c in files
+        if not matches(c.path, TESTS)
+    }
+
+
+def _text(trees: Trees, tree: str, path: str) -> list[str]:
+    return trees.read(tree, path).decode("utf-8", "replace").splitlines() if path in trees.entries(tree) else []
+
+
+def _new_lines(before: list[str], after: list[str]) -> frozenset[int]:
+    blocks = difflib.SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes()
+    return frozenset(n + 1 for what, _, _, start, end in blocks if what != "equal" for n in range(start, end))
