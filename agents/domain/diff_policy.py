@@ -61,8 +61,7 @@ def inspect(
     configuration, dependencies  a setting that steers checks, builds or installs has another meaning
     capability                   product code newly uses what a cheat needs, or cannot be parsed any more
     suppression                  a file tells a check to look away more often: lint counts when `linted`, types when
-                                 `typed`, coverage when `covered`, tests always; a new test file may do all but skip
-                                 for no reason that a platform, a version or an absent program gives
+                                 `typed`, coverage when `covered`, tests always; in a new test file it harms nothing
     shadowing                    a new module takes the name of a standard or a checking one, or a new stub hides code
 
     Code that moved as a whole (an import, a function or a class, or half of a file) brings along what it had.
@@ -121,7 +120,7 @@ def _suppressions(changes: tuple[FileChange, ...], in_force: frozenset[str]) -> 
         for seen, more, fresh in _excess(files, suppressions.sightings, suppressions.rises):
             counted = {kind for kind in more if suppressions.silences(kind) in in_force}
             if of_tests and seen.old is None:
-                counted &= {"skip"}
+                continue  # a new test that does not plainly pass proves nothing, and no case is lost by it
             for kind in sorted({kind.partition(" [")[0] for kind in counted}):
                 lines = [one.line for one in fresh if one.kind in counted and one.kind.partition(" [")[0] == kind]
                 yield _reason("suppression", seen.path, f"silences a check more often than before: {kind}", lines)

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import unicodedata
 from functools import cache
 from pathlib import PurePosixPath
 from typing import Literal
@@ -21,8 +22,9 @@ ALWAYS_OURS = (
     "**/*.dist-info/**",
     "**/*.egg-info/**",
     "**/.ignore",
-    "**/GNUmakefile",
+    "**/gnumakefile",
     "**/makefile",
+    "**/conftest/**",
     "**/pyproject.toml",
     "**/tox.toml",
 )
@@ -56,7 +58,7 @@ def violations(changes: tuple[Change, ...], protect: tuple[str, ...], grants: tu
 
 def own_checks(changes: tuple[Change, ...], checks: tuple[str, ...], grants: tuple[str, ...]) -> tuple[Reason, ...]:
     """Return the existing programs that an acceptance command runs and the candidate changed."""
-    ran = (word for check in checks if not check.startswith("pytest ") for word in _programs(check))
+    ran = (word for check in checks if not check.startswith("pytest ") for word in programs_of(check))
     run = {word.removeprefix("./") for word in ran}
     return tuple(
         Reason(kind="protected", path=c.path, message=f"{c.path} is what checks this item, and was {c.kind}")
@@ -92,7 +94,8 @@ def _is_new_test(path: str) -> bool:
     return is_test and matches(path, TESTS) and not matches(path, STEERS_PYTEST)
 
 
-def _programs(check: str) -> list[str]:
+def programs_of(check: str) -> list[str]:
+    """Return the words of a command that may name a program or a script of the repository."""
     try:
         words = [word for word in shlex.split(check) if not word.startswith("-")]
     except ValueError:  # a quote that never ends: such a check runs nothing
@@ -109,15 +112,26 @@ def _violation(change: Change, protect: tuple[str, ...], grants: tuple[str, ...]
     path = change.path
     if change.new_mode in (SYMLINK, SUBMODULE):
         return Reason(kind="odd_file", path=path, message=f"{path} is a link or a submodule, and was changed")
+    if change.kind == "added" and (odd := _oddity(path)):
+        return Reason(kind="odd_name", path=path, message=f"{path!r} is new and {odd}")
     if matches(path, grants):
         return None
     if change.kind == "added":
-        guarded = matches(path, ALWAYS_OURS) or (matches(path, protect) and not _is_new_test(path))
+        guarded = matches(path.lower(), ALWAYS_OURS) or (matches(path, protect) and not _is_new_test(path))
         what = "is new and can change how checks run"
     else:
-        guarded = matches(path, protect) or matches(path, ALWAYS_OURS)
+        guarded = matches(path, protect) or matches(path.lower(), ALWAYS_OURS)
         what = f"is protected and was {change.kind}"
     return Reason(kind="protected", path=path, message=f"{path} {what}; no grant covers it") if guarded else None
+
+
+def _oddity(path: str) -> str:
+    """Say what a new name has that people or another system read otherwise; a space or a foreign letter is nothing."""
+    if any(unicodedata.category(letter) in ("Cc", "Cf", "Zl", "Zp") for letter in path):
+        return "has a letter that cannot be seen"
+    if "\\" in path or any(part.rstrip(". ").lower() in (".git", "git~1") for part in path.split("/")):
+        return "is a folder or a part of git's own on another system"
+    return "has bytes that are no text" if any("\udc80" <= letter <= "\udcff" for letter in path) else ""
 
 
 @cache

@@ -18,7 +18,7 @@ CONDITIONAL = "conditional skip"
 UNTYPED = "code under not TYPE_CHECKING"
 COMMENTS = {
     "noqa": re.compile(r"#\s*noqa\b(?P<rest>[^#]*)", re.IGNORECASE),
-    "ruff: noqa": re.compile(r"#\s*(?:ruff|flake8)\s*:(?P<rest>[^#]*)", re.IGNORECASE),
+    "ruff: noqa": re.compile(r"#\s*(?:ruff|flake8|isort)\s*:(?P<rest>[^#]*)", re.IGNORECASE),
     "type: ignore": re.compile(r"#\s*type:\s*ignore\b(?P<rest>[^#]*)"),
     "mypy:": re.compile(r"#\s*mypy:(?P<rest>[^#]*)"),
     "pyright:": re.compile(r"#\s*pyright:(?P<rest>[^#]*)"),

@@ -85,6 +85,8 @@ def run_in(
         ran = workspace.run(argv_of(command))
         if root.is_symlink() or not root.is_dir():
             raise AskAgain("the command removed or replaced the folder it ran in. Nothing was changed")
+        if not ran.timed_out and not any(root.iterdir()):
+            raise AskAgain("the command removed every file. Nothing was changed")
         after = tree if ran.timed_out else trees.snapshot(tree, root)
         return ran.model_copy(update={"output": _said(workspace, ran)}), after
 

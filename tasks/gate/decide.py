@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from agents.domain.gate import Reason, Report, Verdict, judge
+from agents.domain.protect import matches
 from tasks.checks.measure import Plan, measure, remeasure
 from tasks.gate import kept
 from tasks.gate.contract import Contract
@@ -17,7 +18,7 @@ from tasks.gate.probing import mutant_rules, twin_rules
 from tasks.gate.timing import Timing
 from tasks.git.trees import Trees
 
-NOT_ITS_OWN = frozenset({"protected", "odd_file", "outside", "configuration", "dependencies", "shadowing"})
+NOT_ITS_OWN = frozenset({"protected", "odd_file", "outside", "configuration", "dependencies", "shadowing", "odd_name"})
 BROKEN_AGAIN = 5
 TURNED_AGAIN = 2
 
@@ -44,7 +45,7 @@ def decide(
         return known
     with timing.stage("paths"):
         changes = trees.diff(base_tree, tree)
-        paths = path_rules(changes, contract)
+        paths = path_rules(trees, base_tree, changes, contract)
     with timing.stage("diff"):
         integrity = by_meaning(paths, diff_rules(trees, base_tree, tree, changes, contract))
         sides = _sides(trees, base_tree, tree, contract, _not_its_own(integrity))
@@ -52,6 +53,7 @@ def decide(
         base = measure(trees, sides.base, contract.plan, home)
     with timing.stage("checks"):
         candidate = measure(trees, sides.candidate, contract.plan, home, sides.base)
+    base = _without(base, contract.grants)
     first = judge(base, candidate, integrity)
     with timing.stage("again"):
         base, candidate = _seen_again(trees, base, candidate, first, contract.plan, home)
@@ -91,6 +93,17 @@ def _seen_again(
         seeds = tuple(int(candidate.tree[8 * n : 8 * n + 8], 16) for n in range(TURNED_AGAIN))
         candidate = remeasure(trees, candidate, plan, home, turned, TURNED_AGAIN, seeds)
     return base, candidate
+
+
+def _without(base: Report, grants: tuple[str, ...]) -> Report:
+    """Leave out the cases of granted files: a human allowed that they go, move or expect something else."""
+    suites = tuple(
+        check.model_copy(
+            update={"cases": {c: o for c, o in check.cases.items() if not matches(c.partition("::")[0], grants)}}
+        )
+        for check in base.suites
+    )
+    return base.model_copy(update={"suites": suites})
 
 
 def _named(report: Report, tree: str) -> Report:

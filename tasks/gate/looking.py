@@ -6,15 +6,18 @@ from agents.domain.configured import is_configuration
 from agents.domain.diff_policy import FileChange, inspect
 from agents.domain.gate import Reason
 from agents.domain.protect import Change, own_checks, strays, violations
+from agents.domain.standing import in_front
 from tasks.gate.contract import Contract
 from tasks.git.trees import EXECUTABLE, FILE, Trees
 
 MEASURES_COVERAGE = (".coveragerc", "pyproject.toml", "setup.cfg", "tox.ini", "pytest.ini")
 
 
-def path_rules(changes: tuple[Change, ...], contract: Contract) -> tuple[Reason, ...]:
+def path_rules(trees: Trees, base: str, changes: tuple[Change, ...], contract: Contract) -> tuple[Reason, ...]:
     """Return what was touched that is not the candidate's to touch, by name alone."""
+    checks = (*contract.plan.suites, *contract.plan.acceptance)
     return (
+        *in_front(changes, trees.entries(base), checks, contract.grants),
         *violations(changes, contract.protect, contract.grants),
         *own_checks(changes, contract.plan.acceptance, contract.grants),
         *strays(changes, contract.files, contract.grants),

@@ -39,7 +39,6 @@ def kinds(*changes: tuple[str, bytes | None, bytes | None], grants: str = "", ty
         ("src/a.py", CODE, CODE + b"x = 1  # pragma: no cover\n", "suppression"),
         ("src/a.py", b"x = 1  # noqa: E501\n", b"x = 1  # noqa\n", "suppression"),
         ("tests/test_a.py", TEST, TEST + SKIP, "suppression"),
-        ("tests/test_a.py", None, TEST + SKIP, "suppression"),
         ("src/a.pyi", None, b"x: int\n", "shadowing"),
         ("pytest.py", None, b"", "shadowing"),
         ("src/random.py", None, b"", "shadowing"),

@@ -1,0 +1,3 @@
+"""Numbers, words, spans and money."""
+
+VERSION = "0.1.0"
