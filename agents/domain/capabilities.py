@@ -1,6 +1,7 @@
 """What can this code do that product code rarely needs, and a cheat often does? Read from its syntax tree."""
 
 import ast
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -59,6 +60,7 @@ ASKS = _words("delattr dir getattr hasattr setattr vars")
 WRITES = _words("__delitem__ __setitem__ clear pop popitem setdefault update")
 RUNNERS = ("pytest", "py.test", "unittest")
 TEXT_TESTS = _words("count endswith find fullmatch index match search startswith")
+TEST_FILE = re.compile(r"(\S*/)?(tests?/\S*|(test_\w+|\w+_test)\.py\S*)")
 HARMLESS_PROC = ("/proc/cpuinfo", "/proc/loadavg", "/proc/meminfo", "/proc/stat", "/proc/uptime", "/proc/version")
 ENTRIES = _words("callback command group result_callback")
 
@@ -211,6 +213,8 @@ def _spelled(node: ast.AST) -> Iterator[str]:
         yield "the text PYTEST"
     if text in UNMISTAKABLE or text in FRAMES or text == "__builtins__":
         yield f"the text {text}"
+    if TEST_FILE.fullmatch(text):  # a path and nothing else: a sentence may speak of tests
+        yield "the name of a test file"
     if (text == "/proc" or text.startswith("/proc/")) and text not in HARMLESS_PROC:
         yield "the text /proc"
 

@@ -26,9 +26,9 @@ def in_front(
     found = []
     for path in [c.path for c in changes if c.kind == "added" and not matches(c.path, grants)]:
         if (twin := alike.get(path.lower(), path)) != path:
-            found.append(_reason(path, f"differs from {twin} in the case of letters alone"))
+            found.append(_reason("odd_name", path, f"differs from {twin} in the case of letters alone"))
         elif what := _hides(path, known, folders):
-            found.append(_reason(path, f"is imported in place of {what}"))
+            found.append(_reason("shadowing", path, f"is imported in place of {what}"))
     return tuple(found)
 
 
@@ -65,5 +65,5 @@ def _products(known: frozenset[str]) -> set[str]:
     return tops
 
 
-def _reason(path: str, what: str) -> Reason:
-    return Reason(kind="shadowing", path=path, message=f"{path} is new and {what}; a human may grant it: may_edit")
+def _reason(kind: str, path: str, what: str) -> Reason:
+    return Reason(kind=kind, path=path, message=f"{path} is new and {what}; a human may grant it: may_edit")

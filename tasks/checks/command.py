@@ -82,11 +82,12 @@ def run_in(
     _assert_runnable(command)
     with laid_out(trees, tree, home) as root:
         workspace = Workspace(root=root, environment=environment, seconds=seconds)
+        before = {entry.name for entry in root.iterdir()}
         ran = workspace.run(argv_of(command))
         if root.is_symlink() or not root.is_dir():
             raise AskAgain("the command removed or replaced the folder it ran in. Nothing was changed")
-        if not ran.timed_out and not any(root.iterdir()):
-            raise AskAgain("the command removed every file. Nothing was changed")
+        if before and not before & {entry.name for entry in root.iterdir()}:
+            raise AskAgain("the command removed all that was there. Nothing was changed")
         after = tree if ran.timed_out else trees.snapshot(tree, root)
         return ran.model_copy(update={"output": _said(workspace, ran)}), after
 

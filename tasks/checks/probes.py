@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from agents.domain.gate import CheckReport
+from agents.domain.hollow import hollow
 from agents.domain.mutation import Mutant, mutants
 from agents.domain.twin import twin
 from agents.domain.value import Value
@@ -110,6 +111,19 @@ def survivors(
             if _survives(bench, root, (path, mutant), passed, patience):
                 lived.append(Survivor(path=path, line=mutant.line, what=mutant.what))
     return MutationReport(made=len(broken), tried=tried, killed=tried - len(lived), survivors=tuple(lived))
+
+
+def passes_hollow(bench: Bench, report: CheckReport, lines: Mapping[str, frozenset[int]]) -> bool:
+    """Say whether the check stays green when every function that `lines` touch does nothing at all."""
+    passed = _passed(report)
+    with laid_out(bench.trees, bench.tree, bench.home) as root:
+        made = {path: hollow(text, lines[path]) for path in sorted(lines) if (text := _text(root, path)) is not None}
+        if not passed or not any(made.values()):
+            return False
+        for path, text in made.items():
+            if text is not None:
+                (root / path).write_bytes(text.encode())
+        return _all_pass(_run(bench, root, passed, bench.seconds), passed)
 
 
 def _survives(bench: Bench, root: Path, broken: tuple[str, Mutant], passed: tuple[str, ...], patience: int) -> bool:

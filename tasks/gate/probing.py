@@ -6,7 +6,7 @@ from pathlib import Path
 from agents.domain.gate import CheckReport, Reason, Report, Verdict
 from agents.domain.protect import TESTS, matches
 from tasks.checks.measure import environment_of
-from tasks.checks.probes import Bench, survivors, twin_passes
+from tasks.checks.probes import Bench, passes_hollow, survivors, twin_passes
 from tasks.gate.contract import Contract
 from tasks.git.trees import EXECUTABLE, FILE, Change, Trees
 
@@ -45,16 +45,23 @@ def mutant_rules(
     """
     own = [check for check in _turned(candidate, verdict) if check.check in verdict.self_written]
     lines = _changed_lines(trees, verdict.base_tree, candidate.tree, changes) if own else {}
-    reasons = []
-    for check in own:
-        told = survivors(_bench(trees, candidate, contract, home), check, lines, _seed(verdict), MUTANTS, SECONDS)
-        if told.tried >= FEWEST and told.killed == 0:
-            lived = ", ".join(f"{one.path}:{one.line} {one.what}" for one in told.survivors[:3])
-            message = (
-                f"{check.check} came with the change and notices no fault in it: {told.tried} tried, such as {lived}"
-            )
-            reasons.append(Reason(kind="vacuous", path=check.check, message=message))
-    return tuple(reasons)
+    bench = _bench(trees, candidate, contract, home)
+    return tuple(
+        Reason(kind="vacuous", path=check.check, message=f"{check.check} came with the change and {what}")
+        for check in own
+        if (what := _unnoticed(bench, check, lines, _seed(verdict)))
+    )
+
+
+def _unnoticed(bench: Bench, check: CheckReport, lines: dict[str, frozenset[int]], seed: int) -> str:
+    """Say what a check did not notice: that the changed functions do nothing, or each of a few faults in them."""
+    if passes_hollow(bench, check, lines):
+        return "stays green when the changed functions do nothing at all"
+    told = survivors(bench, check, lines, seed, MUTANTS, SECONDS)
+    if told.tried < FEWEST or told.killed:
+        return ""
+    lived = ", ".join(f"{one.path}:{one.line} {one.what}" for one in told.survivors[:3])
+    return f"notices no fault in it: {told.tried} tried, such as {lived}"
 
 
 def _turned(candidate: Report, verdict: Verdict) -> list[CheckReport]:

@@ -240,3 +240,8 @@ def test_a_cheat_is_not_hidden_by_what_stands_around_it(cheats: list[str]) -> No
 @given(st.text(max_size=40))
 def test_any_text_is_read(source: str) -> None:
     assert capabilities(source) == capabilities(source)
+
+
+@pytest.mark.parametrize(("text", "counts"), [("tests/test_a.py", 1), ("test_a.py::b", 1), ("see tests/a.py there", 0)])
+def test_product_code_does_not_name_a_test_file(text: str, counts: int) -> None:
+    assert capabilities(f"x = {text!r}\n")["the name of a test file"] == counts
