@@ -20,7 +20,7 @@ def in_front(
     A new package beside a module of its name is imported instead of it; so is one that has the name of a product module
     in a folder of tests that is no package itself; and whatever lies beside a script comes first for it.
     """
-    known = frozenset(base)
+    known = frozenset(base) - {change.path for change in changes if change.kind == "deleted"}
     folders = {str(PurePosixPath(program).parent) for check in checks for program in programs_of(check)}
     alike = {path.lower(): path for path in known}
     found = []

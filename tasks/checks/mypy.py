@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.domain.gate import CheckReport
+from tasks.checks.environment import code_of
 from tasks.checks.plain import shortened, without_times
 from tasks.checks.requirements import toml
 from tasks.checks.ruff import SHOWN_CHARACTERS, SHOWN_LINES, key
@@ -27,7 +28,8 @@ def run_mypy(workspace: Workspace, check: str) -> CheckReport:
     targets = () if named else _packages(workspace.root)
     if not targets and not named:
         return CheckReport(check=check, kind="mypy", trouble="mypy found nothing to check: set `files` for it")
-    sources = str(workspace.root / "src") if "mypy_path" not in settings and (workspace.root / "src").is_dir() else ""
+    places = code_of(workspace.root, workspace.environment)
+    sources = "" if "mypy_path" in settings else ":".join(str(place) for place in places if place != workspace.root)
     ran = workspace.run(_argv(workspace, targets), limit=LIMIT, MYPYPATH=sources, PYTHONPATH="")
     if ran.timed_out:
         return CheckReport(check=check, kind="mypy", trouble=workspace.late(), seconds=ran.seconds)

@@ -18,6 +18,7 @@ from tasks.checks.workspace import LaysOut, Workspace, laid_out
 MANY = 500
 SHORTEST_S = 10
 SLOWER = 4
+DENIALS = ("AssertionError", "assert ", "DID NOT RAISE", "Failed: ")
 
 
 class Bench(NamedTuple):
@@ -48,7 +49,11 @@ class Survivor(Value):
 
 
 class MutationReport(Value):
-    """How many of `made` mutants were `tried` in the time there was, how many `killed`, and which survived."""
+    """How many of `made` mutants were `tried` in the time there was, how many `killed`, and which survived.
+
+    A mutant is killed by a test that asserts otherwise, or by a run that hangs or crashes. That a call raises, or gives
+    None in place of a value, any test would notice: it kills nothing, and does not survive.
+    """
 
     made: int = 0
     tried: int = 0
@@ -103,14 +108,16 @@ def survivors(
         if not _all_pass(first, passed):
             return MutationReport(made=len(broken), trouble=first.trouble or "the tests fail on the unbroken tree")
         patience = min(bench.seconds, max(SHORTEST_S, int(first.seconds * SLOWER) + 1))
-        lived, tried = [], 0
+        lived, tried, killed = [], 0, 0
         for path, mutant in broken:
             if time.monotonic() >= end:
                 break
             tried += 1
-            if _survives(bench, root, (path, mutant), passed, patience):
+            ran = _with(bench, root, (path, mutant), passed, patience)
+            killed += _is_denied(ran) and not mutant.what.endswith("-> None")
+            if _all_pass(ran, passed):
                 lived.append(Survivor(path=path, line=mutant.line, what=mutant.what))
-    return MutationReport(made=len(broken), tried=tried, killed=tried - len(lived), survivors=tuple(lived))
+    return MutationReport(made=len(broken), tried=tried, killed=killed, survivors=tuple(lived))
 
 
 def passes_hollow(bench: Bench, report: CheckReport, lines: Mapping[str, frozenset[int]]) -> bool:
@@ -126,16 +133,21 @@ def passes_hollow(bench: Bench, report: CheckReport, lines: Mapping[str, frozens
         return _all_pass(_run(bench, root, passed, bench.seconds), passed)
 
 
-def _survives(bench: Bench, root: Path, broken: tuple[str, Mutant], passed: tuple[str, ...], patience: int) -> bool:
-    """Run the tests with one mutant in its place; one that makes them hang or crash was noticed."""
+def _with(bench: Bench, root: Path, broken: tuple[str, Mutant], passed: tuple[str, ...], patience: int) -> CheckReport:
+    """Run the tests with one mutant in its place, and put the file right again."""
     file = root / broken[0]
     whole = file.read_bytes()
     file.write_bytes(broken[1].source.encode())
     try:
-        return _all_pass(_run(bench, root, passed, patience), passed)
+        return _run(bench, root, passed, patience)
     finally:
         file.unlink(missing_ok=True)
         file.write_bytes(whole)
+
+
+def _is_denied(ran: CheckReport) -> bool:
+    """Say whether a run hung, crashed, or has a test that asserts otherwise."""
+    return bool(ran.trouble) or any(word in ran.details for word in DENIALS)
 
 
 def _broken(
