@@ -66,11 +66,12 @@ def follow(repo: str, mission: str, cycles: int | None, hours: float | None, fla
     """Run a mission to the end of its slice under Prefect, show it on stderr meanwhile, and say what came of it."""
     from flows.cli.watching import shown
     from flows.outcome import Outcome, with_open_cycle
+    from flows.preparing import prepare
     from flows.wanted import find_mission
     from flows.wiring import choose_model, launch_prefect
     from tasks.git.reading import Shelf
     from tasks.journal import folder_of
-    from tasks.server import wait_until_healthy
+    from tasks.server import is_healthy, wait_until_healthy
 
     wanted = find_mission(repo, mission, flags)
     settings = wanted.settings
@@ -83,6 +84,8 @@ def follow(repo: str, mission: str, cycles: int | None, hours: float | None, fla
     from flows.mission import run_mission  # Prefect reads its settings at import, and loads while its server starts
 
     if local is not None:
+        if not is_healthy(local.api):
+            prepare(wanted)
         wait_until_healthy(local, settings.home)
         progress(f"Prefect UI: {local.ui}")
     with shown(settings.home, wanted.origin, wanted.id):
