@@ -1,7 +1,7 @@
 """Which bytes are measured? The tree's own, except where they are not its to give: those come from the contract."""
 
 from agents.domain.protect import guards, matches
-from tasks.git.trees import Trees
+from tasks.git.trees import SUBMODULE, Trees
 
 
 def owned_by(trees: Trees, contract: str, protect: tuple[str, ...], grants: tuple[str, ...]) -> frozenset[str]:
@@ -10,9 +10,13 @@ def owned_by(trees: Trees, contract: str, protect: tuple[str, ...], grants: tupl
 
 
 def trusted(trees: Trees, contract: str, tree: str, paths: frozenset[str]) -> str:
-    """Return `tree` with each of `paths` as the contract tree has it, or absent where that has none."""
+    """Return `tree` with each of `paths` as the contract tree has it, or absent where that has none.
+
+    Submodules stay as they are: nothing of them is ever laid out.
+    """
     ours, theirs = trees.entries(contract), trees.entries(tree)
-    wrong = {path for path in paths if ours.get(path) != theirs.get(path)}
+    linked = {path for side in (ours, theirs) for path in paths & side.keys() if side[path].mode == SUBMODULE}
+    wrong = {path for path in paths - linked if ours.get(path) != theirs.get(path)}
     for path in sorted(wrong & theirs.keys()):
         tree = trees.delete(tree, path)
     for path in sorted(wrong & ours.keys()):

@@ -141,3 +141,11 @@ def test_what_passes_under_one_hash_seed_alone_is_not_green(trees: Trees, home: 
     lucky = "import os\n\n\ndef f(): return 2 if os.environ['PYTHONHASHSEED'] == '0' else 0\n"
     verdict = decide(trees, tree(trees, BASE), tree(trees, {**BASE, "a.py": lucky}), contract(trees), home)
     assert [reason.kind for reason in verdict.reasons] == ["acceptance"]
+
+
+def test_a_new_submodule_is_refused_and_stops_nothing(trees: Trees, home: Path) -> None:
+    base, done = tree(trees, BASE), tree(trees, DONE)
+    listed = trees.git.run("ls-tree", done).decode() + f"160000 commit {'1' * 40}\tvendor\n"
+    linked = trees.git.run("mktree", "--missing", stdin=listed.encode()).decode().strip()
+    verdict = decide(trees, base, linked, contract(trees), home)
+    assert [reason.kind for reason in verdict.reasons] == ["odd_file"]
