@@ -3,7 +3,7 @@
 import difflib
 from pathlib import Path
 
-from agents.domain.gate import CheckReport, Reason, Report, Verdict
+from agents.domain.gate import TAMPERED, CheckReport, Reason, Report, Verdict
 from agents.domain.protect import TESTS, matches
 from tasks.checks.measure import environment_of
 from tasks.checks.probes import Bench, passes_hollow, survivors, twin_passes
@@ -28,7 +28,7 @@ def twin_rules(trees: Trees, candidate: Report, verdict: Verdict, contract: Cont
     for check in _turned(candidate, verdict):
         for seed in range(first, first + TWINS):
             told = twin_passes(bench, check, seed)
-            if told.trouble and "tampered with" in told.trouble:
+            if told.trouble and TAMPERED in told.trouble:
                 found["tamper", check.check] = Reason(kind="tamper", path=check.check, message=told.trouble)
             for case in told.passed:
                 message = f"{case} also passes when it expects an answer that cannot be right"

@@ -60,7 +60,7 @@ class Provider:
         return at
 
     def _handler(provider):  # noqa: N805 - `self` is the request below
-        class Handler(BaseHTTPRequestHandler):
+        class OpenAILike(BaseHTTPRequestHandler):
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["content-length"])).decode()
                 caller = self.headers.get("authorization", "").removeprefix("Bearer ")
@@ -86,7 +86,7 @@ class Provider:
             def log_message(self, *args):
                 pass
 
-        return Handler
+        return OpenAILike
 
 
 def place_of(request):

@@ -73,7 +73,7 @@ class Provider:
         self.thread.join()
 
     def _handler(provider) -> type[BaseHTTPRequestHandler]:  # noqa: N805 - `self` is the request below
-        class Handler(BaseHTTPRequestHandler):
+        class OpenAILike(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 sent = json.loads(self.rfile.read(int(self.headers["content-length"])))
                 provider.asked.append(sent | {"authorization": self.headers["authorization"], "path": self.path})
@@ -90,7 +90,7 @@ class Provider:
             def log_message(self, *args: object) -> None:
                 pass
 
-        return Handler
+        return OpenAILike
 
 
 @pytest.fixture(scope="module")
