@@ -25,7 +25,14 @@ class Landed(NamedTuple):
     verdict: str
 
 
-def audited(origin: str, home: Path, mission: str, seconds: int, progress: Callable[[str], None]) -> dict[str, Any]:
+class Allowed(NamedTuple):
+    """What the operator of this machine allows: the limit of one check, and whether isolation may be missing."""
+
+    seconds: int
+    unsandboxed: bool
+
+
+def audited(origin: str, home: Path, mission: str, allowed: Allowed, progress: Callable[[str], None]) -> dict[str, Any]:
     """Return, for every item, whether its merge passes the gate again, and where history and record disagree."""
     store = Store.open(origin, home)
     store.fetch()
@@ -35,7 +42,7 @@ def audited(origin: str, home: Path, mission: str, seconds: int, progress: Calla
     for landed in merges:
         progress(f"{landed.item}: {landed.commit[:12]}")
         item = items.get(landed.item)
-        rows.append(_row(landed, item, _again(store, state.mission, item, landed, home, seconds)))
+        rows.append(_row(landed, item, _again(store, state.mission, item, landed, home, allowed)))
     claimed = {item.evidence.commit: item.id for item in state.checklist.items if item.evidence}
     missing = [f"{name}: {commit[:12]}" for commit, name in claimed.items() if commit not in {m.commit for m in merges}]
     strange = [f"{m.item}: {m.commit[:12]}" for m in merges if claimed.get(m.commit) != m.item]
@@ -61,13 +68,13 @@ def _merges(store: Store, mission: Mission) -> list[Landed]:
 
 
 def _again(
-    store: Store, mission: Mission, item: Item | None, landed: Landed, home: Path, seconds: int
+    store: Store, mission: Mission, item: Item | None, landed: Landed, home: Path, allowed: Allowed
 ) -> Verdict | None:
     """Judge a merge by the mission's own contract; None when the record knows no such item or git no such base."""
     if item is None or not store.trees.has(landed.base):
         return None
-    plan = Plan(suites=mission.checks, acceptance=item.checks, seconds=seconds)
-    contract = Contract(plan, mission.protect, item.may_edit, item.files)
+    plan = Plan(suites=mission.checks, acceptance=item.checks, seconds=allowed.seconds)
+    contract = Contract(plan, mission.protect, item.may_edit, item.files, unsandboxed=allowed.unsandboxed)
     return decide(store.trees, landed.base, landed.tree, contract, home)
 
 

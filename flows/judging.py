@@ -1,6 +1,7 @@
 """When two trees are to be judged outside of a mission: which trees, which checks, and the documented answer."""
 
 import time
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from agents.domain.errors import Misconfigured
@@ -9,8 +10,9 @@ from flows.settings import read
 from tasks.checks.detect import detect
 from tasks.checks.measure import Plan
 from tasks.gate.contract import Contract
+from tasks.gate.course import Course
 from tasks.gate.decide import decide
-from tasks.gate.timing import Timing
+from tasks.gate.held_out import read_held_out
 from tasks.git.origin import Origin
 from tasks.git.store import Store
 
@@ -18,7 +20,10 @@ WORKTREE = "WORKTREE"
 
 
 class Question(NamedTuple):
-    """What `lra verify` was asked: revisions, checks, acceptance checks, grants; an empty contract is the base."""
+    """What `lra verify` was asked: revisions, checks, acceptance checks, grants; an empty contract is the base.
+
+    `held_out` names test files of the operator's that are no part of the repository.
+    """
 
     base: str
     candidate: str
@@ -26,6 +31,7 @@ class Question(NamedTuple):
     checks: tuple[str, ...] = ()
     accept: tuple[str, ...] = ()
     grants: tuple[str, ...] = ()
+    held_out: tuple[str, ...] = ()
 
 
 def judged(origin: str, asked: Question) -> dict[str, Any]:
@@ -49,8 +55,12 @@ def judged(origin: str, asked: Question) -> dict[str, Any]:
     trusted = trees.tree_of(store.commit_of(asked.contract)) if asked.contract else ""
     suites = asked.checks or detect(trees.entries(base_tree), lambda path: trees.read(base_tree, path))
     plan = Plan(suites=suites, acceptance=asked.accept, seconds=round(settings.check_seconds))
-    contract, timing = Contract(plan, PROTECTED, asked.grants, tree=trusted), Timing()
-    verdict = decide(trees, base_tree, tree, contract, settings.home, timing)
+    held_out = read_held_out(trees, (base_tree, tree), tuple(map(Path, asked.held_out)))
+    contract = Contract(
+        plan, PROTECTED, asked.grants, tree=trusted, held_out=held_out, unsandboxed=settings.allow_unsandboxed
+    )
+    course = Course()
+    verdict = decide(trees, base_tree, tree, contract, settings.home, course)
     return {
         "decision": verdict.decision,
         "reasons": [reason.model_dump() for reason in verdict.reasons],
@@ -61,7 +71,7 @@ def judged(origin: str, asked: Question) -> dict[str, Any]:
         "candidate_tree": tree,
         "contract_tree": trusted or base_tree,
         "sandbox": verdict.sandbox,
-        "cached": timing.cached,
+        "cached": course.cached,
         "seconds": round(time.perf_counter() - started, 3),
-        "stages": timing.seconds,
+        "stages": [{**stage.model_dump(), "seconds": course.seconds.get(stage.name)} for stage in verdict.stages],
     }

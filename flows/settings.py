@@ -69,6 +69,9 @@ class Settings(Value):
     moves: Literal["auto", "text", "tools"] = "auto"
     """How a model writes its moves: as text, as tool calls, or `auto`, which asks what the model can do."""
 
+    allow_unsandboxed: bool = False
+    """Let work be merged that was checked without isolation, on a machine where none can be had."""
+
     prefect_api_url: str | None = None
     """Address of a Prefect server; default: the local one that LRA starts."""
 

@@ -7,11 +7,13 @@ from pathlib import Path
 from agents.domain.budget import Usage
 from agents.domain.cycle import Knobs
 from agents.domain.errors import Misconfigured
+from agents.domain.gate import UNSANDBOXED
 from agents.domain.value import digest_of
 from agents.models.model import Model
 from agents.prompt import text_of
 from flows.settings import Settings
 from tasks import server
+from tasks.checks.sandbox import describe
 from tasks.cycle import Means
 
 RETRIES = "2"  # with pauses of 2 and 4 s; Prefect's own 5 hold a run for minutes when its server is gone
@@ -47,9 +49,14 @@ def is_unpriced(model: Model) -> bool:
 
 
 def means(settings: Settings) -> Means:
-    """Return what a run brings to every cycle; Misconfigured when the model cannot be one."""
+    """Return what a run brings to every cycle; Misconfigured when the model cannot be one, or nothing could merge."""
     model = choose_model(settings)
     model.check()
+    if not settings.allow_unsandboxed and describe().startswith(UNSANDBOXED):
+        raise Misconfigured(
+            "checks cannot be isolated on this machine, so nothing they say may be merged: `lra doctor` names the "
+            "command that mends it, and LRA_ALLOW_UNSANDBOXED=true does without"
+        )
     knobs = Knobs(
         max_calls=settings.max_calls,
         max_tokens=settings.max_tokens,
@@ -57,7 +64,7 @@ def means(settings: Settings) -> Means:
         show_work=settings.show_work,
     )
     variant = f"default@{digest_of([*(text_of(name) for name in PROMPTS), knobs.model_dump()])[:8]}"
-    return Means(model, variant, knobs, settings.moves, round(settings.check_seconds))
+    return Means(model, variant, knobs, settings.moves, round(settings.check_seconds), settings.allow_unsandboxed)
 
 
 def launch_prefect(settings: Settings) -> server.Server | None:

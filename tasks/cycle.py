@@ -17,13 +17,14 @@ from tasks.redact import Redactor
 
 
 class Means(NamedTuple):
-    """What a run brings to every cycle: model, variant and knobs, how moves travel, and the limit of a check."""
+    """What a run brings to every cycle: model, variant and knobs, how moves travel, and what the operator allows."""
 
     model: Model
     variant: str
     knobs: Knobs
     moves: str
     check_seconds: int
+    unsandboxed: bool = False
 
 
 class Cycle:
@@ -37,6 +38,7 @@ class Cycle:
         self.item: Item = held.state.checklist[pin.item]
         self.trees: Trees = held.store.trees
         self.plan = Plan(suites=self.mission.checks, acceptance=self.item.checks, seconds=means.check_seconds)
+        self.unsandboxed = means.unsandboxed
         self.redact = Redactor(self.trees, pin.base_tree)
         self.journal = held.journal(pin)
 

@@ -9,6 +9,7 @@ from agents.domain.gate import Verdict
 from agents.domain.value import digest_of
 from tasks.cycle import Cycle
 from tasks.gate.contract import Contract
+from tasks.gate.course import Course
 from tasks.gate.decide import decide
 from tasks.journal import Data, step
 from tasks.policies import STAGE
@@ -22,14 +23,16 @@ def verify(cycle: Cycle, tree: str) -> Data:
 
 def verdict_on(cycle: Cycle, base_tree: str, tree: str) -> Verdict:
     """Judge one tree against one base as a journaled step."""
-    contract = Contract(cycle.plan, cycle.mission.protect, cycle.item.may_edit, cycle.item.files)
+    mission, item = cycle.mission, cycle.item
+    contract = Contract(cycle.plan, mission.protect, item.may_edit, item.files, unsandboxed=cycle.unsandboxed)
     inputs = digest_of([base_tree, tree, contract.digest()])
 
     def run() -> Data:
-        started = time.perf_counter()
-        verdict = _redacted(cycle, decide(cycle.trees, base_tree, tree, contract, cycle.held.home))
+        started, course = time.perf_counter(), Course()
+        verdict = _redacted(cycle, decide(cycle.trees, base_tree, tree, contract, cycle.held.home, course))
         seconds = round(time.perf_counter() - started, 3)
-        return {"verdict": verdict.model_dump(mode="json"), "digest": verdict.digest(), "seconds": seconds}
+        spent = {"seconds": seconds, "stage_seconds": course.seconds}
+        return {"verdict": verdict.model_dump(mode="json"), "digest": verdict.digest(), **spent}
 
     done = step(cycle.journal, Key("verify", f"verify/{base_tree[:12]}/{tree[:12]}", inputs), run)
     return Verdict.model_validate(done["verdict"])

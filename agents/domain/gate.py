@@ -8,10 +8,19 @@ from agents.domain.value import Value, digest_of
 
 Outcome = Literal["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
 CheckKind = Literal["pytest", "ruff", "mypy", "build", "command"]
-Decision = Literal["pass", "fail", "unverified"]
+Decision = Literal["pass", "fail", "unverified", "unsandboxed"]
 STORY_CHARS = 500
 PLACES = 3
-TAMPERED = "tampered with"
+TROUBLES = {
+    "tampered with": "tamper",
+    "timed out": "timeout",
+    "crashed": "crash",
+    "never ended": "crash",
+    "interrupted": "crash",
+    "ended with exit code": "crash",
+    "cannot be used": "garbage",
+}
+UNSANDBOXED = "UNSANDBOXED"
 
 
 class CheckReport(Value):
@@ -73,6 +82,14 @@ class Reason(Value):
         return text.encode("utf-8", "backslashreplace").decode()
 
 
+class Stage(Value):
+    """How a stage of the gate ended: clear, with `reasons` to refuse, or spared, as its answer could change nothing."""
+
+    name: str
+    outcome: Literal["clear", "refused", "spared"]
+    reasons: int = 0
+
+
 class Verdict(Value):
     """The gate's answer about one candidate tree; worthless for any other tree.
 
@@ -88,6 +105,7 @@ class Verdict(Value):
     pass_to_pass_broken: tuple[str, ...] = ()
     quarantined: tuple[str, ...] = ()
     self_written: tuple[str, ...] = ()
+    stages: tuple[Stage, ...] = ()
     environment: str = ""
     sandbox: str = ""
 
@@ -110,13 +128,14 @@ def judge(base: Report, candidate: Report, integrity: tuple[Reason, ...] = ()) -
     reasons = [
         *integrity,
         *_unchanged(base, candidate),
-        *_troubles(base, candidate),
+        *troubles("base", base),
+        *troubles("candidate", candidate),
         *_unfinished(base, candidate),
         *(
             Reason(
                 kind="pass_to_pass",
                 path=case,
-                message=f"{case} passed on base and does not now" + _story(candidate.suites, case),
+                message=_lost(candidate, case),
             )
             for case in broken
         ),
@@ -144,6 +163,27 @@ def judge(base: Report, candidate: Report, integrity: tuple[Reason, ...] = ()) -
     )
 
 
+def troubles(side: str, report: Report) -> list[Reason]:
+    """Return why a tree could not be measured: nothing is known of what its checks would have said."""
+    return [Reason(kind=kind_of_trouble(text), message=f"on the {side}, {text}") for text in report.trouble]
+
+
+def kind_of_trouble(text: str) -> str:
+    """Return the kind of reason for a check that could not be carried out; `infra` when no words of ours say more."""
+    return next((kind for words, kind in TROUBLES.items() if words in text), "infra")
+
+
+def fenced(verdict: Verdict, allowed: bool) -> Verdict:
+    """Take back a pass that no isolation stands behind, unless the operator has allowed such: it was only claimed."""
+    if not verdict.passed or allowed or not verdict.sandbox.startswith(UNSANDBOXED):
+        return verdict
+    message = (
+        "all that was asked for holds, but the checks ran without isolation, so nothing shows that they were left alone"
+    )
+    reason = Reason(kind="unsandboxed", message=message)
+    return verdict.model_copy(update={"decision": "unsandboxed", "reasons": (*verdict.reasons, reason)})
+
+
 def report_key(tree: str, check: tuple[str, ...], environment: str, gate: str) -> str:
     """Name the report of one check by everything that it depends on."""
     return digest_of([tree, list(check), environment, gate])
@@ -154,21 +194,14 @@ def _unchanged(base: Report, candidate: Report) -> list[Reason]:
     return [Reason(kind="unchanged", message="the candidate is the base: nothing was changed")] if same else []
 
 
-def _troubles(base: Report, candidate: Report) -> list[Reason]:
-    sides = (("base", base.trouble), ("candidate", candidate.trouble))
-    return [
-        Reason(kind="tamper" if TAMPERED in text else "infra", message=f"on the {side}, {text}")
-        for side, texts in sides
-        for text in texts
-    ]
-
-
 def _unfinished(base: Report, candidate: Report) -> list[Reason]:
     before = {check.check: check for check in base.acceptance}
     reasons = []
     for check in candidate.acceptance:
         dodged = _dodged(before[check.check], check) if check.check in before else ()
-        if not check.green and not check.trouble:
+        if check.trouble:
+            continue
+        if not check.green:
             reasons.append((check, _first_red(check)))
         elif dodged:
             reasons.append((check, f": {dodged[0]} failed before and does not plainly pass now"))
@@ -213,6 +246,12 @@ def _lost_passes(base: Report, candidate: Report) -> tuple[tuple[str, ...], tupl
         if check not in troubled and (check, case) not in unstable and not now.get((check, case))
     ]
     return tuple(broken), tuple(sorted({case for _, case in unstable}))
+
+
+def _lost(candidate: Report, case: str) -> str:
+    unstable = any(case in check.flaky for check in candidate.suites)
+    said = "now passes in some runs and fails in others" if unstable else "does not now"
+    return f"{case} passed on base and {said}{_story(candidate.suites, case)}"
 
 
 def _story(checks: tuple[CheckReport, ...], case: str) -> str:

@@ -22,18 +22,18 @@ def audit(mission: str, repo: str, fresh: bool) -> Answer:
     """
     from tempfile import TemporaryDirectory
 
-    from flows.auditing import audited
+    from flows.auditing import Allowed, audited
     from flows.settings import read
     from tasks.git.origin import Origin
 
     origin = Origin.parse(repo)
     settings = read(origin.folder)
-    seconds = round(settings.check_seconds)
+    allowed = Allowed(round(settings.check_seconds), settings.allow_unsandboxed)
     if not fresh:
-        data = audited(origin.address, settings.home, mission, seconds, progress)
+        data = audited(origin.address, settings.home, mission, allowed, progress)
     else:
         with TemporaryDirectory(prefix="lra-audit-") as home:
-            data = audited(origin.address, Path(home), mission, seconds, progress)
+            data = audited(origin.address, Path(home), mission, allowed, progress)
     return Answer(data, _told(data), Exit.DONE if data["sound"] else Exit.INCOMPLETE)
 
 

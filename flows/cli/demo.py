@@ -13,6 +13,7 @@ import click
 from flows.cli.console import Answer, progress
 
 PINNED = {"max_calls": 1, "max_tokens": 1024, "temperature": 0.0, "moves": "text", "show_work": False}
+SHIPPED = {"allow_unsandboxed": True}  # what runs here came with LRA
 
 
 @click.command()
@@ -34,7 +35,7 @@ def demo(record: Path | None, model: str | None, api_base: str | None) -> Answer
     place = home / "demo" / time.strftime("%Y%m%d-%H%M%S")
     _make(place)
     recording = files("flows") / "demo" / "recording"
-    flags: dict[str, Any] = {**PINNED, "model": model or f"recorded:{recording}", "api_base": api_base}
+    flags: dict[str, Any] = {**PINNED, **SHIPPED, "model": model or f"recorded:{recording}", "api_base": api_base}
     progress(f"a repository for this demo: {place}")
     answer = follow(
         str(place), "MISSION.md", None, None, {key: value for key, value in flags.items() if value is not None}

@@ -6,8 +6,14 @@ import click
 
 from flows.cli.console import Answer, Exit, progress
 
-EXITS = {"pass": Exit.DONE, "fail": Exit.INCOMPLETE, "unverified": Exit.UNVERIFIED}
+EXITS = {
+    "pass": Exit.DONE,
+    "fail": Exit.INCOMPLETE,
+    "unsandboxed": Exit.INCOMPLETE,
+    "unverified": Exit.UNVERIFIED,
+}
 SELF_TEST = "lra.self-test"
+HELD_OUT = "lra.held-out"
 
 
 @click.command()
@@ -22,6 +28,15 @@ SELF_TEST = "lra.self-test"
     "--check", "checks", multiple=True, help="tests, lint, types, build or a command. Default: what is configured."
 )
 @click.option("--grant", multiple=True, help="A glob of protected files that may change.")
+@click.option(
+    "--held-out",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="FILE",
+    expose_value=False,
+    callback=lambda context, _, files: context.meta.update({HELD_OUT: files}),
+    help="A file of tests outside of the repository, which the candidate must pass and never sees.",
+)
 @click.option(
     "--self-test",
     is_flag=False,
@@ -51,7 +66,9 @@ def verify(
     from flows.judging import Question, judged
     from tasks.git.origin import Origin
 
-    report = judged(Origin.parse(repo).address, Question(base, candidate, contract, checks, accept, grant))
+    held_out = click.get_current_context().meta[HELD_OUT]
+    asked = Question(base, candidate, contract, checks, accept, grant, held_out)
+    report = judged(Origin.parse(repo).address, asked)
     lines = [
         f"{report['decision']}: {report['candidate_tree'][:12]} against {report['base_tree'][:12]}, "
         f"sandbox: {report['sandbox']}"

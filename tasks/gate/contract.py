@@ -9,7 +9,9 @@ from tasks.checks.measure import Plan
 class Contract(NamedTuple):
     """What a candidate is held to: checks, protected globs, a human's grants, and the item's own files, if named.
 
-    `tree` is where trusted tests and configuration come from; "" means from the base.
+    `tree` is where trusted tests and configuration come from; "" means from the base. `unsandboxed` says that the
+    operator lets candidates pass that were measured without isolation. `held_out` is test files that whoever wrote the
+    candidate never sees, each a name and a text.
     """
 
     plan: Plan
@@ -17,6 +19,8 @@ class Contract(NamedTuple):
     grants: tuple[str, ...]
     files: tuple[str, ...] = ()
     tree: str = ""
+    held_out: tuple[tuple[str, str], ...] = ()
+    unsandboxed: bool = False
 
     def digest(self) -> str:
         """Name the contract: equal contracts hold a candidate to the same."""

@@ -4,23 +4,26 @@ Cheap stages come first, and every stage runs whatever the ones before said: a c
 Only the probes, which cost most, are spared for a candidate that is refused already.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from agents.domain.gate import Reason, Report, Verdict, judge
+from agents.domain.gate import Reason, Report, Verdict, fenced, judge, troubles
 from agents.domain.protect import matches
 from tasks.checks.measure import Plan, measure, remeasure
 from tasks.gate import kept
 from tasks.gate.contract import Contract
+from tasks.gate.course import Course
 from tasks.gate.looking import by_meaning, diff_rules, path_rules
 from tasks.gate.overlay import owned_by, trusted
 from tasks.gate.probing import mutant_rules, twin_rules
-from tasks.gate.timing import Timing
-from tasks.git.trees import Trees
+from tasks.git.trees import Change, Trees
 
 NOT_ITS_OWN = frozenset({"protected", "odd_file", "outside", "configuration", "dependencies", "shadowing", "odd_name"})
 BROKEN_AGAIN = 5
+UNSTABLE_AGAIN = 20
 TURNED_AGAIN = 2
+NO_REFUSAL = frozenset({"unverified", "unchanged"})  # of the sides as measured; the trees themselves may differ
 
 
 class Sides(NamedTuple):
@@ -31,41 +34,68 @@ class Sides(NamedTuple):
 
 
 def decide(
-    trees: Trees, base_tree: str, tree: str, contract: Contract, home: Path, timing: Timing | None = None
+    trees: Trees, base_tree: str, tree: str, contract: Contract, home: Path, course: Course | None = None
 ) -> Verdict:
     """Return the verdict on `tree`; judged before, under the same contract and gate, it is the same verdict.
 
-    What decides is seen more than once: a case that broke is run again on the base, which may be unstable in it, and a
-    check that turned green is run again on both sides, so that luck turns nothing green.
+    What decides is seen more than once: a case that broke is run again on both sides, since the base may be unstable in
+    it, and a check that turned green is run again on both sides, so that luck turns nothing green.
     """
-    timing = timing or Timing()
+    course = course or Course()
     place = kept.place_of(trees, base_tree, tree, contract, home)
     if (known := kept.load(place, base_tree, tree)) is not None:
-        timing.cached = True
+        course.cached = True
         return known
-    with timing.stage("paths"):
-        changes = trees.diff(base_tree, tree)
-        paths = path_rules(trees, base_tree, changes, contract)
-    with timing.stage("diff"):
-        integrity = by_meaning(paths, diff_rules(trees, base_tree, tree, changes, contract))
-        sides = _sides(trees, base_tree, tree, contract, _not_its_own(integrity))
-    with timing.stage("base"):
-        base = measure(trees, sides.base, contract.plan, home)
-    with timing.stage("checks"):
-        candidate = measure(trees, sides.candidate, contract.plan, home, sides.base)
-    base = _without(base, contract.grants)
-    first = judge(base, candidate, integrity)
-    with timing.stage("again"):
-        base, candidate = _seen_again(trees, base, candidate, first, contract.plan, home)
-    verdict = judge(_named(base, base_tree), _named(candidate, tree), integrity)
-    if verdict.passed:
-        with timing.stage("twin"):
-            probed = twin_rules(trees, candidate, verdict, contract, home)
-        with timing.stage("mutants"):
-            probed += mutant_rules(trees, changes, candidate, verdict, contract, home)
-        verdict = judge(_named(base, base_tree), _named(candidate, tree), (*integrity, *probed))
+    changes = trees.diff(base_tree, tree)
+    integrity = _rules(trees, base_tree, tree, changes, contract, course)
+    sides = _sides(trees, base_tree, tree, contract, _not_its_own(integrity))
+    base, candidate = _measured(trees, sides, contract, home, course)
+    base, candidate = _named(base, base_tree), _named(candidate, tree)
+    verdict = judge(base, candidate, integrity)
+    probed = list[Reason]()
+    probes: dict[str, Callable[[], tuple[Reason, ...]]] = {
+        "twin": lambda: twin_rules(trees, candidate, verdict, contract, home),
+        "mutants": lambda: mutant_rules(trees, changes, candidate, verdict, contract, home),
+    }
+    for name, probe in probes.items():
+        if not verdict.passed:
+            course.spare(name)
+            continue
+        with course.stage(name) as found:
+            found += probe()
+        probed += found
+    verdict = judge(base, candidate, (*integrity, *probed)).model_copy(update={"stages": course.stages})
+    verdict = fenced(verdict, contract.unsandboxed)
     kept.keep(place, verdict)
     return verdict
+
+
+def _rules(
+    trees: Trees, base_tree: str, tree: str, changes: tuple[Change, ...], contract: Contract, course: Course
+) -> tuple[Reason, ...]:
+    """Go through the stages that run nothing."""
+    with course.stage("paths") as touched:
+        touched += path_rules(trees, base_tree, changes, contract)
+    with course.stage("diff") as said:
+        said += diff_rules(trees, base_tree, tree, changes, contract)
+    touched[:] = by_meaning(tuple(touched), tuple(said))
+    return (*touched, *said)
+
+
+def _measured(trees: Trees, sides: Sides, contract: Contract, home: Path, course: Course) -> tuple[Report, Report]:
+    """Go through the stages that measure: both sides once, and once more what decides."""
+    with course.stage("base") as before:
+        base = _without(measure(trees, sides.base, contract.plan, home), contract.grants)
+        before += troubles("base", base)
+    with course.stage("checks") as once:
+        candidate = measure(trees, sides.candidate, contract.plan, home, sides.base)
+        first = judge(base, candidate)
+    with course.stage("again") as more:
+        base, candidate = _seen_again(trees, base, candidate, first, contract.plan, home)
+        last = [reason for reason in judge(base, candidate).reasons if reason not in before]
+        once += (reason for reason in last if reason in first.reasons and reason.kind not in NO_REFUSAL)
+        more += (reason for reason in last if reason not in first.reasons)
+    return base, candidate
 
 
 def _not_its_own(integrity: tuple[Reason, ...]) -> frozenset[str]:
@@ -86,13 +116,20 @@ def _seen_again(
     trees: Trees, base: Report, candidate: Report, first: Verdict, plan: Plan, home: Path
 ) -> tuple[Report, Report]:
     turned = tuple(case for c in candidate.acceptance if c.check in first.fail_to_pass for case in c.cases)
-    if first.pass_to_pass_broken:
-        base = remeasure(trees, base, plan, home, first.pass_to_pass_broken, BROKEN_AGAIN)
+    if broken := first.pass_to_pass_broken:
+        candidate = remeasure(trees, candidate, plan, home, broken, BROKEN_AGAIN)
+        base = remeasure(trees, base, plan, home, broken, BROKEN_AGAIN)
+    if unsettled := _flaky(candidate).intersection(broken) - _flaky(base):
+        base = remeasure(trees, base, plan, home, tuple(sorted(unsettled)), UNSTABLE_AGAIN)
     if turned:
         base = remeasure(trees, base, plan, home, turned, TURNED_AGAIN)
         seeds = tuple(int(candidate.tree[8 * n : 8 * n + 8], 16) for n in range(TURNED_AGAIN))
         candidate = remeasure(trees, candidate, plan, home, turned, TURNED_AGAIN, seeds)
     return base, candidate
+
+
+def _flaky(report: Report) -> frozenset[str]:
+    return frozenset(case for check in report.suites for case in check.flaky)
 
 
 def _without(base: Report, grants: tuple[str, ...]) -> Report:

@@ -12,6 +12,8 @@ from tasks.checks.measure import environment_name, gate_digest
 from tasks.gate.contract import Contract
 from tasks.git.trees import Trees
 
+PASSING = frozenset({"infra", "timeout", "crash", "garbage"})
+
 
 def place_of(trees: Trees, base_tree: str, tree: str, contract: Contract, home: Path) -> Path:
     """Return where the verdict on these trees is kept: trees, contract, gate, tools and both environments name it."""
@@ -31,7 +33,7 @@ def load(place: Path, base_tree: str, tree: str) -> Verdict | None:
 
 def keep(place: Path, verdict: Verdict) -> None:
     """Keep a verdict; one that rests on a check that could not be carried out is not kept, so it is tried again."""
-    if any(reason.kind == "infra" for reason in verdict.reasons):
+    if any(reason.kind in PASSING for reason in verdict.reasons):
         return
     place.parent.mkdir(parents=True, exist_ok=True)
     temporary = place.with_suffix(f".{os.getpid()}.{threading.get_ident()}.tmp")

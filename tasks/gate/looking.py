@@ -38,10 +38,10 @@ def diff_rules(
 
 
 def by_meaning(paths: tuple[Reason, ...], content: tuple[Reason, ...]) -> tuple[Reason, ...]:
-    """Return all reasons; a configuration file that steers as before was not touched, whatever its text is now."""
+    """Return what is left of `paths`: configuration that steers as before was not touched, whatever its text is now."""
     steered = {reason.path for reason in content}
     free = {r.path for r in paths if r.kind == "protected" and is_configuration(r.path) and r.path not in steered}
-    return (*(reason for reason in paths if reason.path not in free or reason.kind != "protected"), *content)
+    return tuple(reason for reason in paths if reason.path not in free or reason.kind != "protected")
 
 
 def _content(trees: Trees, tree: str, path: str) -> bytes | None:

@@ -3,8 +3,9 @@
 import difflib
 from pathlib import Path
 
-from agents.domain.gate import TAMPERED, CheckReport, Reason, Report, Verdict
+from agents.domain.gate import CheckReport, Reason, Report, Verdict, kind_of_trouble
 from agents.domain.protect import TESTS, matches
+from agents.domain.weak import expects_little
 from tasks.checks.measure import environment_of
 from tasks.checks.probes import Bench, passes_hollow, survivors, twin_passes
 from tasks.gate.contract import Contract
@@ -28,7 +29,7 @@ def twin_rules(trees: Trees, candidate: Report, verdict: Verdict, contract: Cont
     for check in _turned(candidate, verdict):
         for seed in range(first, first + TWINS):
             told = twin_passes(bench, check, seed)
-            if told.trouble and TAMPERED in told.trouble:
+            if told.trouble and kind_of_trouble(told.trouble) == "tamper":
                 found["tamper", check.check] = Reason(kind="tamper", path=check.check, message=told.trouble)
             for case in told.passed:
                 message = f"{case} also passes when it expects an answer that cannot be right"
@@ -49,19 +50,29 @@ def mutant_rules(
     return tuple(
         Reason(kind="vacuous", path=check.check, message=f"{check.check} came with the change and {what}")
         for check in own
-        if (what := _unnoticed(bench, check, lines, _seed(verdict)))
+        if (what := _unnoticed(bench, check, lines, _seed(verdict), _expects_little(trees, candidate.tree, check)))
     )
 
 
-def _unnoticed(bench: Bench, check: CheckReport, lines: dict[str, frozenset[int]], seed: int) -> str:
+def _unnoticed(bench: Bench, check: CheckReport, lines: dict[str, frozenset[int]], seed: int, little: bool) -> str:
     """Say what a check did not notice: that the changed functions do nothing, or each of a few faults in them."""
     if passes_hollow(bench, check, lines):
         return "stays green when the changed functions do nothing at all"
     told = survivors(bench, check, lines, seed, MUTANTS, SECONDS)
-    if told.tried < FEWEST or told.killed:
+    if told.tried < FEWEST:
         return ""
     lived = ", ".join(f"{one.path}:{one.line} {one.what}" for one in told.survivors[:3])
-    return f"notices no fault in it: {told.tried} tried, such as {lived}"
+    if not told.killed:
+        return f"notices no fault in it: {told.tried} tried, such as {lived}"
+    if little and 2 * told.killed < told.tried:
+        return f"compares with no answer, and notices {told.killed} of {told.tried} faults: not {lived}"
+    return ""
+
+
+def _expects_little(trees: Trees, tree: str, check: CheckReport) -> bool:
+    """Say whether a check asks for types and presence alone: it then notices some faults by chance."""
+    files = {case.partition("::")[0] for case in check.cases}
+    return all(expects_little("\n".join(_text(trees, tree, path))) for path in files)
 
 
 def _turned(candidate: Report, verdict: Verdict) -> list[CheckReport]:

@@ -6,12 +6,14 @@ import pytest
 from repositories import make_trees
 
 from agents.domain.errors import Misconfigured
+from agents.domain.gate import Report, Verdict
 from agents.domain.mission import PROTECTED
 from tasks.checks.measure import Plan
+from tasks.checks.sandbox import GROUP_ONLY
 from tasks.gate.contract import Contract
+from tasks.gate.course import Course
 from tasks.gate.decide import decide
 from tasks.gate.overlay import owned_by, trusted
-from tasks.gate.timing import Timing
 from tasks.git.trees import Trees
 
 BASE = {"a.py": "def f(): return 1\n", "tests/test_a.py": "from a import f\n\n\ndef test_f(): assert f() == 2\n"}
@@ -40,7 +42,7 @@ def contract(trees: Trees, files: dict[str, str] | None = None, accept: str = AC
 
 def test_a_verdict_is_made_once_and_is_the_same_bytes(trees: Trees, home: Path) -> None:
     base, done = tree(trees, BASE), tree(trees, DONE)
-    first, again = Timing(), Timing()
+    first, again = Course(), Course()
     verdict = decide(trees, base, done, contract(trees), home, first)
     assert verdict.passed
     assert decide(trees, base, done, contract(trees), home, again).model_dump_json() == verdict.model_dump_json()
@@ -52,13 +54,13 @@ def test_a_broken_kept_verdict_counts_as_none(trees: Trees, home: Path) -> None:
     decide(trees, base, done, contract(trees), home)
     for kept in (home / "verdicts").iterdir():
         kept.write_text(kept.read_text().replace('"decision":"pass"', '"decision":"p', 1))
-    timing = Timing()
+    timing = Course()
     assert decide(trees, base, done, contract(trees), home, timing).passed
     assert not timing.cached
 
 
 def test_another_contract_is_another_question(trees: Trees, home: Path) -> None:
-    base, done, timing = tree(trees, BASE), tree(trees, DONE), Timing()
+    base, done, timing = tree(trees, BASE), tree(trees, DONE), Course()
     decide(trees, base, done, contract(trees), home)
     decide(trees, base, done, contract(trees, accept="pytest tests/test_a.py::test_f"), home, timing)
     assert not timing.cached
@@ -149,3 +151,51 @@ def test_a_new_submodule_is_refused_and_stops_nothing(trees: Trees, home: Path) 
     linked = trees.git.run("mktree", "--missing", stdin=listed.encode()).decode().strip()
     verdict = decide(trees, base, linked, contract(trees), home)
     assert [reason.kind for reason in verdict.reasons] == ["odd_file"]
+
+
+def told(verdict: Verdict) -> dict[str, str]:
+    return {stage.name: stage.outcome for stage in verdict.stages}
+
+
+def test_a_verdict_tells_how_each_stage_ended(trees: Trees, home: Path) -> None:
+    base, done = tree(trees, BASE), tree(trees, DONE)
+    ran = ("paths", "diff", "base", "checks", "again", "twin", "mutants")
+    assert told(decide(trees, base, done, contract(trees), home)) == dict.fromkeys(ran, "clear")
+    lazy = tree(trees, {**BASE, "a.py": "def f(): return 3\n", "conftest.py": "collect_ignore = ['a']\n"})
+    refused = {"paths": "refused", "checks": "refused", "twin": "spared", "mutants": "spared"}
+    assert told(decide(trees, base, lazy, contract(trees), home)) == dict.fromkeys(ran, "clear") | refused
+
+
+def test_what_passes_without_isolation_is_unsandboxed(
+    trees: Trees, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tasks.checks.measure.sandbox.describe", lambda: GROUP_ONLY)
+    base, done, held = tree(trees, BASE), tree(trees, DONE), contract(trees)
+    assert decide(trees, base, done, held, home / "open").decision == "unsandboxed"
+    assert decide(trees, base, done, held._replace(unsandboxed=True), home / "open").decision == "pass"
+
+
+LUCK = {"f.py": "", "test_luck.py": "import os\n\n\ndef test_luck(): assert os.urandom(1)[0] < 128\n"}
+
+
+def test_a_test_that_fails_by_chance_decides_nothing_however_lucky_the_base_was(trees: Trees, home: Path) -> None:
+    base, done = tree(trees, {**BASE, **LUCK}), tree(trees, {**DONE, **LUCK})
+    assert decide(trees, base, done, contract(trees), home).decision == "pass"
+
+
+def test_what_the_candidate_is_unstable_in_is_sought_longer_on_the_base(
+    trees: Trees, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def unlucky(trees: Trees, report: Report, plan: Plan, home: Path, cases: tuple[str, ...], times: int) -> Report:
+        side = "base" if report.tree == base else "candidate"
+        asked.append((side, times))
+        suites = [check.model_copy(update={"flaky": cases if side == "candidate" else ()}) for check in report.suites]
+        return report.model_copy(update={"suites": tuple(suites)})
+
+    monkeypatch.setattr("tasks.gate.decide.remeasure", unlucky)
+    base, worse = tree(trees, {**BASE, "a.py": "def f(): return 2\n"}), tree(trees, BASE)
+    verdict = decide(trees, base, worse, contract(trees, accept="pytest none.py"), home)
+    assert asked == [("candidate", 5), ("base", 5), ("base", 20)]
+    assert "now passes in some runs and fails in others" in verdict.reasons[1].message

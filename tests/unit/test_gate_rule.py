@@ -4,7 +4,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from agents.domain.gate import CheckReport, Outcome, Reason, Report, Verdict, judge, report_key
+from agents.domain.gate import CheckReport, Outcome, Reason, Report, Verdict, fenced, judge, kind_of_trouble, report_key
+from tasks.checks.sandbox import BUBBLEWRAP, GROUP_ONLY
 
 ACCEPT, SUITE, LINT = "pytest tests/test_new.py", "tests", "lint"
 OUTCOMES: tuple[Outcome, ...] = ("passed", "failed", "error", "skipped", "xfailed", "xpassed")
@@ -302,3 +303,43 @@ def test_a_new_diagnostic_tells_where_it_is() -> None:
     now = CheckReport(check=LINT, kind="ruff", diagnostics={"F401: `os` is unused": 1}, details=details)
     judged = judge(report("b", check(LINT)), report("c", now))
     assert "F401: `os` is unused (1 now, 0 before) at src/a.py:3" in [r.message for r in judged.reasons]
+
+
+def test_a_pass_without_isolation_is_none_unless_the_operator_allowed_it() -> None:
+    passed = verdict(check(a="failed"), check(a="passed")).model_copy(update={"sandbox": GROUP_ONLY})
+    held = fenced(passed, allowed=False)
+    assert (held.decision, held.passed, kinds(held)) == ("unsandboxed", False, {"unsandboxed"})
+    assert fenced(passed, allowed=True) == passed
+    isolated = passed.model_copy(update={"sandbox": BUBBLEWRAP})
+    assert fenced(isolated, allowed=False) == isolated
+
+
+def test_a_refusal_stays_one_without_isolation() -> None:
+    failed = verdict(check(a="failed"), check(a="failed")).model_copy(update={"sandbox": GROUP_ONLY})
+    assert fenced(failed, allowed=False) == failed
+
+
+def test_a_case_that_became_unstable_is_lost_and_the_reason_says_so() -> None:
+    unstable = check(SUITE, old="passed").model_copy(update={"flaky": ("old",)})
+    judged = suite_verdict(check(SUITE, old="passed"), unstable)
+    assert [(r.kind, r.message) for r in judged.reasons] == [
+        ("pass_to_pass", "old passed on base and now passes in some runs and fails in others")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("timed out after 3 s; the setting check_seconds raises the limit", "timeout"),
+        ("crashed in test_a: it ended with exit code -9 before it had reported its end", "crash"),
+        ("stopped in test_a: 2 tests were collected and never ended, the first is test_b", "crash"),
+        ("ruff could not check: it ended with exit code 2", "crash"),
+        ("the result channel was tampered with", "tamper"),
+        ("exit code 0, and its results in r.xml cannot be used: not well-formed", "garbage"),
+        ("the build backend cannot be had", "infra"),
+    ],
+)
+def test_trouble_has_a_kind_of_its_own(text: str, kind: str) -> None:
+    assert kind_of_trouble(text) == kind
+    judged = verdict(check(a="failed"), check(trouble=text))
+    assert (judged.passed, kinds(judged)) == (False, {kind})
