@@ -163,7 +163,7 @@ SELECT pins.*, said.ending AS ending, said.summary AS summary, said.verdict AS v
 FROM pins LEFT JOIN ends USING (journal, mission, cycle) LEFT JOIN costs USING (journal, mission, cycle);
 COMMENT ON VIEW cycles IS 'One row per cycle: its pin, how it ended, and what its model calls used.';
 COMMENT ON COLUMN cycles.source IS 'Where its replies come from: live, recorded or scripted.';
-COMMENT ON COLUMN cycles.ending IS 'merged, refused, unverified, gave_up, out_of_calls, unparseable or conflict; NULL while the cycle is open.';
+COMMENT ON COLUMN cycles.ending IS 'merged, refused, unverified, gave_up, out_of_calls, unparseable, conflict or postponed; NULL while the cycle is open.';
 COMMENT ON COLUMN cycles.verdict IS 'Sha256 of its verdict.';
 COMMENT ON COLUMN cycles.commit IS 'The merge on the target, if it was merged.';
 COMMENT ON COLUMN cycles.wall_seconds IS 'From its first row to its last, with any time in between when nothing ran.';

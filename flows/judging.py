@@ -48,7 +48,7 @@ def judged(origin: str, asked: Question) -> dict[str, Any]:
     trees = store.trees
     base_tree = trees.tree_of(store.commit_of(asked.base))
     tree = (
-        trees.snapshot(base_tree, folder)
+        store.checkout_tree(base_tree, folder)
         if asked.candidate == WORKTREE and folder
         else trees.tree_of(store.commit_of(asked.candidate))
     )

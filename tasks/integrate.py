@@ -55,6 +55,15 @@ def close(cycle: Cycle, proposal: Proposal, verdict: Verdict | None) -> CycleRes
     raise TryLater(f"{cycle.mission.target} moved {RACES} times while cycle {cycle.pin.cycle} was merging; run again")
 
 
+def postpone(cycle: Cycle, why: str) -> None:
+    """Close a cycle in which no model was asked, uncounted: the next begins from the target as it is then."""
+    if cycle.held.state.standing.open != cycle.pin or cycle.journal.tally.calls:
+        return
+    nothing = Proposal(tree=cycle.pin.base_tree, ending="unverified", summary=why, calls=0)
+    result = _record(cycle, _result(cycle, nothing, "postponed", None), None)
+    cycle.journal.end({"result": result.model_dump(mode="json")})
+
+
 def _merge(cycle: Cycle, proposal: Proposal, verdict: Verdict) -> Merge | CycleResult:
     store, trees = cycle.held.store, cycle.trees
     onto = store.head(cycle.mission.target)

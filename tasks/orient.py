@@ -11,13 +11,17 @@ from agents.domain.errors import Misconfigured
 from agents.domain.gate import Report
 from agents.domain.protect import matches
 from tasks.checks.measure import measure
+from tasks.checks.pytest import CONFIGURATION
 from tasks.cycle import Cycle
+from tasks.integrate import postpone
 from tasks.journal import Data
 from tasks.policies import STAGE
 from tasks.redact import is_secret
 
 AROUND = re.compile(r"[\s`'\"(),;:]+")
 NAMED = 2
+CONFTEST, LEFT = "while loading conftest", "_pytest.outcomes.Exit: "
+SAID = re.compile(rf"(?:^E +(?:{LEFT})?|\berror: |^ERROR: )(.+)", re.MULTILINE)
 
 
 @task(name="orient", **STAGE)
@@ -34,13 +38,29 @@ def orient(cycle: Cycle) -> Data:
 def base_report(cycle: Cycle, tree: str) -> Report:
     """Measure a base (once per tree); when a check cannot even be carried out there, the operator must act first."""
     report = measure(cycle.trees, tree, cycle.plan, cycle.held.home)
-    if report.trouble:
+    if trouble := report.trouble or tuple(startless(report, cycle.item)):
+        why = f"the checks cannot be carried out on {cycle.mission.target} as it is: {'; '.join(trouble)}"
+        postpone(cycle, why)
         raise Misconfigured(
-            f"the checks cannot be carried out on {cycle.mission.target} as it is: {'; '.join(report.trouble)}. "
-            "No model was called. Mend it and run the same command again, or start a mission with other checks under "
-            "another title: a mission keeps the checks that it was started with."
+            f"{why}. No model was called. Mend it and run the same command again, or start a mission with other checks "
+            "under another title: a mission keeps the checks that it was started with."
         )
     return report
+
+
+def startless(report: Report, item: Item) -> Iterator[str]:
+    """Say why pytest starts no test on this tree, when no code could change it and no grant says that the item may.
+
+    A conftest that cannot be imported is another matter: what it imports may be what the item is about.
+    """
+    for check in report.suites or report.acceptance:
+        hopeless = LEFT in check.details or CONFTEST not in check.details
+        if CONFIGURATION in check.cases and hopeless and not item.may_edit:
+            yield f"{check.check}: pytest does not start: {_said(check.details)}"
+
+
+def _said(details: str) -> str:
+    return str((SAID.findall(details) or [details])[-1]).strip()[:300]
 
 
 def _remarks(report: Report) -> Iterator[str]:
@@ -51,6 +71,8 @@ def _remarks(report: Report) -> Iterator[str]:
     for check in report.suites:
         if check.flaky:
             yield f"unstable on the base, so it decides nothing: {', '.join(check.flaky[:5])}"
+        if CONFIGURATION in check.cases:
+            yield f"{check.check}: pytest does not start, so no test can show anything: {_said(check.details)}"
         if check.kind == "pytest" and not check.cases:
             yield f"{check.check}: no test was found on the base, so it shows nothing yet"
     if not report.suites:
@@ -86,4 +108,4 @@ def _others(report: Report) -> tuple[str, ...]:
     failing = [
         case for check in report.suites for case, outcome in check.cases.items() if outcome in ("failed", "error")
     ]
-    return tuple(case for case in failing if case not in own)
+    return tuple(case for case in failing if case not in own and case != CONFIGURATION)

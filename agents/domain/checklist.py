@@ -100,6 +100,11 @@ class Item(Value):
             calls=_sum(self.calls, calls),
         )
 
+    def postponed(self, reason: str, last_cycle: int | None) -> "Item":
+        """Take the attempt under way back, for it could not even begin: it is not counted, and not told of again."""
+        self._must_be(Status.IN_PROGRESS, "postpone")
+        return self._to(status=Status.TODO, attempts=self.attempts - 1, last_cycle=last_cycle, reason=reason)
+
     def blocked(self, by: str, reason: str, calls: dict[str, int] | None = None) -> "Item":
         """Stop working on this item until a human or a change of plan lifts it; never from a closed state."""
         if self.status in CLOSED:

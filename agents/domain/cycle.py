@@ -8,7 +8,7 @@ from agents.domain.budget import Source, Spend
 from agents.domain.gate import Reason
 from agents.domain.value import Value
 
-Ending = Literal["merged", "refused", "unverified", "gave_up", "out_of_calls", "unparseable", "conflict"]
+Ending = Literal["merged", "refused", "unverified", "gave_up", "out_of_calls", "unparseable", "conflict", "postponed"]
 Wire = Literal["text", "tools"]
 
 

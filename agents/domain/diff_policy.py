@@ -12,6 +12,7 @@ from typing import NamedTuple
 from agents.domain import capabilities, suppressions
 from agents.domain.configured import differences, is_configuration
 from agents.domain.gate import Reason
+from agents.domain.loosened import loosens
 from agents.domain.names import Sighting
 from agents.domain.protect import TESTS, matches
 from agents.domain.value import Value
@@ -61,7 +62,8 @@ def inspect(
     configuration, dependencies  a setting that steers checks, builds or installs has another meaning
     capability                   product code newly uses what a cheat needs, or cannot be parsed any more
     suppression                  a file tells a check to look away more often: lint counts when `linted`, types when
-                                 `typed`, coverage when `covered`, tests always; in a new test file it harms nothing
+                                 `typed`, coverage when `covered`, tests always; in a new test file it harms nothing,
+                                 nor does `Any` in new code of a file that says it already
     shadowing                    a new module takes the name of a standard or a checking one, or a new stub hides code
 
     Code that moved as a whole (an import, a function or a class, or half of a file) brings along what it had.
@@ -119,6 +121,8 @@ def _suppressions(changes: tuple[FileChange, ...], in_force: frozenset[str]) -> 
         files = tuple(change for change in changes if matches(change.path, IN_TESTS) == of_tests)
         for seen, more, fresh in _excess(files, suppressions.sightings, suppressions.rises):
             counted = {kind for kind in more if suppressions.silences(kind) in in_force}
+            if "Any" in counted and seen.old and seen.new and not loosens(seen.old, seen.new):
+                counted.discard("Any")
             if of_tests and seen.old is None:
                 continue  # a new test that does not plainly pass proves nothing, and no case is lost by it
             for kind in sorted({kind.partition(" [")[0] for kind in counted}):

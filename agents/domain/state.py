@@ -76,6 +76,8 @@ def _left_by(result: CycleResult, item: Item, attempts_allowed: int) -> Item:
         evidence = Evidence(cycle=result.pin.cycle, commit=result.commit, verdict=result.verdict)
         return item.finished(evidence, result.calls)
     why = "; ".join(reason.message for reason in result.reasons[:REASONS_TOLD]) or result.summary
+    if result.ending == "postponed":
+        return item.postponed(why[:REASON_CHARS], result.pin.previous)
     if result.ending == "unverified":
         return item.blocked("unverified", why[:REASON_CHARS], result.calls)
     return item.failed(why[:REASON_CHARS], result.calls, attempts_allowed)

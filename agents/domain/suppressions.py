@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from agents.domain.names import Names, Sighting, folded, parsed, unit_of
+from agents.domain.walking import children, nodes_of
 
 Silenced = Literal["lint", "types", "tests", "coverage"]
 
@@ -51,10 +52,17 @@ SKIPS = frozenset(
     + [f"unittest.{name}" for name in ("skip", "skipIf", "skipUnless", "expectedFailure", "SkipTest", "case.SkipTest")]
 )
 ON_CONDITION = frozenset(("pytest.mark.skipif", "pytest.mark.xfail", "unittest.skipIf", "unittest.skipUnless"))
+# Every mark ends in one of these words, or comes by a way on which no word of its own is needed.
+WORDS = frozenset((*TYPING, *(mark.rpartition(".")[2] for mark in SKIPS), "skipTest", "importorskip", "__test__"))
+WORDS |= {"TYPE_CHECKING", "getattr", "vars", "__dict__", "modules", "import_module", "__import__", "__builtins__"}
 FACTS = (
     *("sys.platform", "sys.version_info", "sys.implementation", "os.name", "os.uname", "platform"),
     *("shutil.which", "importlib.util.find_spec"),
 )
+ASKED = frozenset(("__eq__", "__ne__", "__contains__", "__exit__", "__aexit__", "__setattr__"))
+SENT = {"Generator": (1,), "AsyncGenerator": (1,), "Coroutine": (0, 1)}
+ANNOTATED = frozenset((ast.arg, ast.AnnAssign, ast.FunctionDef, ast.AsyncFunctionDef))
+TELLING = frozenset((ast.Assign, ast.If, ast.Name, ast.Attribute, ast.Call, ast.Subscript))
 MAPPINGS = frozenset(("dict", "Dict", "Mapping", "MutableMapping"))
 
 
@@ -97,6 +105,8 @@ def _with(kind: str, code: str) -> str:
 
 
 def _comments(source: str, tops: list[ast.stmt]) -> Iterator[Sighting]:
+    if not any(pattern.search(source) for pattern in COMMENTS.values()):
+        return  # to read the comments takes as long as all the rest
     starts = [statement.lineno for statement in tops]
     lines = io.StringIO(source, newline=None).readlines()
     for token in tokenize.generate_tokens(iter([*lines, ""]).__next__):
@@ -121,16 +131,20 @@ def _directives(comment: str, *, alone: bool) -> Iterator[str]:
 
 
 def _marks(tree: ast.Module) -> Iterator[Sighting]:
+    for node in nodes_of(tree):
+        if type(node) in ANNOTATED:
+            for field in ("annotation", "returns"):
+                if isinstance(getattr(node, field, None), ast.expr):
+                    setattr(node, field, _Unquoted().visit(getattr(node, field)))
+    if WORDS.isdisjoint(map(_last_word, nodes_of(tree))):
+        return  # to follow what every name stands for takes longest
     names = Names(tree)
-    for node in ast.walk(tree):
-        for field in ("annotation", "returns"):
-            if isinstance(getattr(node, field, None), ast.expr):
-                setattr(node, field, _Unquoted().visit(getattr(node, field)))
     plain = {id(node) for node in _plain_any(tree)}
     for statement in tree.body:
         seen = [
             (kind, node)
             for node, conditional in _conditions(statement, names)
+            if type(node) in TELLING
             for kind in _kinds(node, names, conditional)
             if not (kind == "Any" and id(node) in plain)
         ]
@@ -148,7 +162,8 @@ def _kinds(node: ast.AST, names: Names, conditional: bool) -> Iterator[str]:
             if "typing.TYPE_CHECKING" in asked and any(map(_defines, body if negated else other)):
                 yield UNTYPED
         case ast.Name(ctx=ast.Load()) | ast.Attribute() | ast.Call() | ast.Subscript():
-            meanings = names.of(node)
+            if not (meanings := names.of(node)) and not (isinstance(node, ast.Attribute) and node.attr == "skipTest"):
+                return
             yield from (kind for kind in TYPING if f"typing.{kind}" in meanings)
             if meanings & SKIPS or (isinstance(node, ast.Attribute) and node.attr == "skipTest"):
                 yield CONDITIONAL if conditional else "skip"
@@ -156,8 +171,12 @@ def _kinds(node: ast.AST, names: Names, conditional: bool) -> Iterator[str]:
                 yield CONDITIONAL
 
 
+def _last_word(node: ast.AST) -> str:
+    return node.name.rpartition(".")[2] if isinstance(node, ast.alias) else _named(node)
+
+
 def _defines(statement: ast.stmt) -> bool:
-    return any(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) for node in ast.walk(statement))
+    return any(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) for node in nodes_of(statement))
 
 
 class _Unquoted(ast.NodeTransformer):
@@ -180,14 +199,33 @@ class _Unquoted(ast.NodeTransformer):
 
 
 def _plain_any(tree: ast.Module) -> Iterator[ast.AST]:
-    """Yield the annotations that may well be `Any`: of further arguments, and of the values under text keys."""
-    for node in ast.walk(tree):
+    """Yield the annotations that may well be `Any`, for nothing better can be said.
+
+    They are those of further arguments, of values under text keys, of what a function that is handed over gives back,
+    of what is sent to a generator or a coroutine, and of what the special methods of an object are asked about.
+    """
+    for node in nodes_of(tree):
         match node:
             case ast.arguments(vararg=more, kwarg=named):
                 yield from (one.annotation for one in (more, named) if one and one.annotation)
-            case ast.Subscript(value=value, slice=ast.Tuple(elts=[ast.Name(id="str"), held])):
-                if _named(value) in MAPPINGS:
-                    yield held
+            case ast.arg(annotation=ast.expr() as said):
+                yield from _given_back(said)
+            case ast.FunctionDef(returns=said, name=name) | ast.AsyncFunctionDef(returns=said, name=name):
+                yield from _given_back(said) if said else ()
+                yield from (one.annotation for one in node.args.args if one.annotation and name in ASKED)
+            case ast.Subscript(value=value, slice=ast.Tuple(elts=[ast.Name(id="str"), held])) if (
+                _named(value) in MAPPINGS
+            ):
+                yield held
+            case ast.Subscript(value=value, slice=ast.Tuple(elts=parts)):
+                yield from (parts[at] for at in SENT.get(_named(value), ()) if at < len(parts))
+
+
+def _given_back(annotation: ast.expr) -> Iterator[ast.AST]:
+    for node in nodes_of(annotation):
+        match node:
+            case ast.Subscript(value=value, slice=ast.Tuple(elts=[_, result])) if _named(value) == "Callable":
+                yield result
 
 
 def _named(node: ast.AST) -> str:
@@ -208,10 +246,10 @@ def _conditions(statement: ast.stmt, names: Names) -> Iterator[tuple[ast.AST, bo
             case ast.Call(func=func, args=args, keywords=words) if names.of(func) & ON_CONDITION:
                 asked = [*args[:1], *(word.value for word in words if word.arg == "condition")]
                 conditional = conditional or any(_asks_facts(one, names) for one in asked)
-        waiting.extend((child, conditional) for child in ast.iter_child_nodes(node))
+        waiting.extend([(child, conditional) for child in children(node)])
 
 
 def _asks_facts(test: ast.AST, names: Names) -> bool:
-    known = {meaning for node in ast.walk(test) for meaning in names.of(node)}
+    known = {meaning for node in nodes_of(test) for meaning in names.of(node)}
     text = folded(test) or ""
     return any(fact in text or any(f"{one}.".startswith(f"{fact}.") for one in known) for fact in FACTS)

@@ -5,9 +5,9 @@ import inspect
 import random
 from collections.abc import Iterator
 
+from agents.domain.twin_text import Edit, Function, Text, called, changed, is_plain, literals, rewritten
 from agents.domain.value import Value
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 SWALLOWING = ("raises", "suppress", "warns", "deprecated_call", "assertRaises", "assertRaisesRegex", "assertWarns")
 RAISING = ("raises", "assertRaises", "assertRaisesRegex")
 CALLED_WITH = ("assert_called_with", "assert_called_once_with", "assert_any_call", "assert_has_calls")
@@ -48,128 +48,102 @@ def twin(source: str, seed: int) -> Twin | None:
         return None
     chance = random.Random(seed)  # noqa: S311  the same seed gives the same twin
     salt = chance.randrange(1000, 9000) * 6 + 1
-    changes = _Changes(salt, chance)
-    found = list(_tests(tree.body, ()))
-    changed = [(name, changes.one_of(function)) for name, function in found]
-    tests = tuple(name for name, done in changed if done)
-    if not tests:
+    text = Text(source)
+    changes = _Changes(text, tree, salt, chance)
+    found = {name: changes.one_of(function) for name, function in _tests(tree.body, ())}
+    tests = tuple(name for name, edits in found.items() if edits)
+    made = f"{text.edited([edit for edits in found.values() for edit in edits])}\n\n\n{_preamble(salt)}"
+    if not tests or not _is_python(made):
         return None
-    place = _after_opening(tree.body)
-    tree.body[place:place] = ast.parse(_preamble(salt)).body
-    untouched = tuple(name for name, done in changed if not done)
-    return Twin(source=ast.unparse(ast.fix_missing_locations(tree)), tests=tests, untouched=untouched)
+    return Twin(source=made, tests=tests, untouched=tuple(name for name, edits in found.items() if not edits))
 
 
-def changed(value: object, salt: int) -> object:
-    """Return what is equal to no correct answer where `value` is; plain data keeps its shape, and all but one part."""
-    if type(value) is bool:
-        return not value
-    if isinstance(value, int | float) and type(value) in (int, float):
-        return value * 2 + salt if value >= 0 else value * 2 - salt
-    if type(value) is complex:
-        return value + salt
-    if type(value) is str:
-        return f"{value}{salt}"
-    if type(value) is bytes:
-        return value + str(salt).encode()
-    for kind in (list, tuple, set, frozenset):
-        if isinstance(value, kind) and type(value) is kind:
-            chosen = salt // 6 % max(len(value), 1)
-            return kind([changed(x, salt) if n == chosen else x for n, x in enumerate(value)] or [salt])
-    if isinstance(value, dict) and type(value) is dict:
-        chosen = salt // 6 % max(len(value), 1)
-        return {k: changed(x, salt) if n == chosen else x for n, (k, x) in enumerate(value.items())} or {salt: salt}
-    return object()
+def _is_python(source: str) -> bool:
+    try:
+        ast.parse(source)
+    except (SyntaxError, ValueError):
+        return False
+    return True
 
 
 class _Changes:
-    """Changes one assertion of a test in place."""
+    """Changes one assertion of a test."""
 
-    def __init__(self, salt: int, chance: random.Random) -> None:
+    def __init__(self, text: Text, module: ast.Module, salt: int, chance: random.Random) -> None:
+        self._text = text
+        self._module = module
         self._salt = salt
         self._chance = chance
 
-    def one_of(self, function: Function) -> bool:
-        """Change one of the assertions that are always reached; False when there is none."""
+    def one_of(self, function: Function) -> list[Edit]:
+        """Return the edits of one of the assertions that are always reached; none when there is none."""
         reached = list(_reached(function.body))
         self._chance.shuffle(reached)
-        return any(self._statement(one) for one in reached)
+        return next((edits for one in reached if (edits := self._statement(one, function))), [])
 
-    def _statement(self, node: ast.stmt) -> bool:
+    def _statement(self, node: ast.stmt, function: Function) -> list[Edit]:
         match node:
             case ast.Assert(test=test):
-                node.test = self._condition(test)
-                return True
+                return self._condition(test, function)
             case ast.Expr(value=ast.Call() as call) | ast.Expr(value=ast.Await(value=ast.Call() as call)):
-                return self._call(call)
+                return self._call(call, function)
             case ast.With(items=items) | ast.AsyncWith(items=items):
                 calls = [item.context_expr for item in items if isinstance(item.context_expr, ast.Call)]
-                return any(self._raises(call) for call in calls)
-        return False
+                return next((edits for call in calls if (edits := self._raises(call))), [])
+        return []
 
-    def _condition(self, test: ast.expr) -> ast.expr:
+    def _condition(self, test: ast.expr, function: Function) -> list[Edit]:
         match test:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return operand
+                return [self._text.edit(test, f"({self._text.of(operand)})")]
             case ast.BoolOp(op=ast.And(), values=values):
-                number = self._chance.randrange(len(values))
-                values[number] = self._condition(values[number])
-                return test
+                return self._condition(values[self._chance.randrange(len(values))], function)
             case ast.Compare(ops=[ast.Eq()], left=left, comparators=[right]):
-                if _is_plain(left) and not _is_plain(right):
-                    test.left = self._changed(left)
-                else:
-                    test.comparators = [self._changed(right)]
-                return test
+                return self._changed(left if is_plain(left) and not is_plain(right) else right, function)
             case ast.Compare(ops=[ast.In()], left=left, comparators=[right]):
-                if isinstance(right, ast.List | ast.Tuple | ast.Set) and not _is_plain(left):
-                    right.elts = [self._changed(one) for one in right.elts if not isinstance(one, ast.Starred)]
-                else:
-                    test.left = self._changed(left)
-                return test
+                return self._not_among(left, right, function)
             case ast.Compare(ops=[ast.Is()], comparators=[right]):
-                flips = isinstance(right, ast.Constant) and isinstance(right.value, bool)
-                test.comparators = [self._changed(right) if flips else _name("object", call=True)]
-                return test
-        return ast.UnaryOp(op=ast.Not(), operand=test)
+                if isinstance(right, ast.Constant) and isinstance(right.value, bool):
+                    return self._changed(right, function)
+                return [self._text.edit(right, "object()")]
+        return [self._text.edit(test, f"(not ({self._text.of(test)}))")]
 
-    def _changed(self, node: ast.expr) -> ast.expr:
+    def _not_among(self, left: ast.expr, right: ast.expr, function: Function) -> list[Edit]:
+        parts = right.elts if isinstance(right, ast.List | ast.Tuple | ast.Set) and not is_plain(left) else []
+        if not parts or any(isinstance(part, ast.Starred) for part in parts):
+            return self._changed(left, function)
+        return [edit for part in parts for edit in self._changed(part, function)]
+
+    def _changed(self, node: ast.expr, function: Function) -> list[Edit]:
         """Change a literal in the text, where who reads the text looks for it; anything else when it is evaluated."""
-        if isinstance(node, ast.Call) and _called(node) == "approx" and node.args:
-            node.args[0] = self._changed(node.args[0])
-            return node
-        if _is_plain(node) and (value := ast.literal_eval(node)) is not None:
-            written = repr(changed(value, self._salt))
-            if "object at" not in written:
-                return ast.parse(written, mode="eval").body
-        return ast.Call(func=_name(f"{CHANGED}{self._salt}"), args=[node, ast.Constant(self._salt)], keywords=[])
+        if isinstance(node, ast.Call) and called(node) == "approx" and node.args:
+            return self._changed(node.args[0], function)
+        written = [node] if is_plain(node) else literals(node, function, self._module)
+        edits = [rewritten(self._text, one, self._salt) for one in written]
+        if edits and all(edits):
+            return [edit for each in edits for edit in each]
+        return [self._text.edit(node, f"{CHANGED}{self._salt}({self._text.of(node)}, {self._salt})")]
 
-    def _call(self, call: ast.Call) -> bool:
+    def _call(self, call: ast.Call, function: Function) -> list[Edit]:
         """Change a call that asserts: those of unittest and of its mocks, and a `raises` that is given a function."""
         if not isinstance(call.func, ast.Attribute):
             return self._raises(call)
         name, args = call.func.attr, call.args
+        if name.removeprefix("assert") in SAME and name.startswith("assert") and len(args) >= 2:
+            return self._changed(args[0 if is_plain(args[0]) and not is_plain(args[1]) else 1], function)
+        if name == "assertIn" and len(args) >= 2:
+            return self._not_among(args[0], args[1], function)
         if name in OPPOSITES and args:
-            call.func.attr = OPPOSITES[name]
-        elif name in ("assertIn", "assertIs") and len(args) >= 2:
-            number, other = (0, self._changed(args[0])) if name == "assertIn" else (1, _name("object", call=True))
-            args[number] = other
-        elif name == "assertIsInstance" and len(args) >= 2:
-            args[1] = _name(f"{UNRAISED}{self._salt}")
-        elif name.removeprefix("assert") in SAME and name.startswith("assert") and len(args) >= 2:
-            number = 0 if _is_plain(args[0]) and not _is_plain(args[1]) else 1
-            args[number] = self._changed(args[number])
-        elif name in CALLED_WITH and args and not isinstance(args[0], ast.Starred):
-            args[0] = self._changed(args[0])
-        else:
-            return self._raises(call)
-        return True
+            owner = self._text.of(call.func).removesuffix(name)
+            return [self._text.edit(call.func, f"{owner}{OPPOSITES[name]}")]
+        if name in CALLED_WITH and args and not isinstance(args[0], ast.Starred):
+            return self._changed(args[0], function)
+        return self._raises(call)
 
-    def _raises(self, call: ast.Call) -> bool:
-        if _called(call) not in RAISING or not call.args:
-            return False
-        call.args[0] = _name(f"{UNRAISED}{self._salt}")
-        return True
+    def _raises(self, call: ast.Call) -> list[Edit]:
+        if called(call) not in RAISING or not call.args:
+            return []
+        return [self._text.edit(call.args[0], f"{UNRAISED}{self._salt}")]
 
 
 def _tests(body: list[ast.stmt], above: tuple[str, ...]) -> Iterator[tuple[str, Function]]:
@@ -186,10 +160,10 @@ def _reached(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     """Yield the statements that a test always comes to, and whose failure nothing swallows."""
     for node in body:
         if isinstance(node, ast.With | ast.AsyncWith):
-            names = [_called(item.context_expr) for item in node.items]
+            names = [called(item.context_expr) for item in node.items]
             if not any(name in SWALLOWING for name in names):
                 yield from _reached(node.body)
-        elif isinstance(node, ast.For) and _is_plain(node.iter) and ast.literal_eval(node.iter):
+        elif isinstance(node, ast.For) and is_plain(node.iter) and ast.literal_eval(node.iter):
             yield from _reached(node.body)
         yield node
         if any(isinstance(inner, ast.Return | ast.Break | ast.Continue) for inner in _own(node)):
@@ -202,35 +176,6 @@ def _own(node: ast.AST) -> Iterator[ast.AST]:
         yield node
         for child in ast.iter_child_nodes(node):
             yield from _own(child)
-
-
-def _is_plain(node: ast.expr) -> bool:
-    try:
-        ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return False
-    return True
-
-
-def _called(node: ast.expr) -> str:
-    function = node.func if isinstance(node, ast.Call) else node
-    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-
-
-def _name(name: str, call: bool = False) -> ast.expr:
-    node = ast.Name(id=name, ctx=ast.Load())
-    return ast.Call(func=node, args=[], keywords=[]) if call else node
-
-
-def _after_opening(body: list[ast.stmt]) -> int:
-    """Count the docstring and the imports from the future: they must stay first."""
-    opening = [
-        number
-        for number, node in enumerate(body)
-        if (isinstance(node, ast.ImportFrom) and node.module == "__future__")
-        or (number == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
-    ]
-    return opening[-1] + 1 if opening else 0
 
 
 def _preamble(salt: int) -> str:

@@ -65,7 +65,8 @@ def init(repo: str) -> Answer:
 
 def _look(root: Path) -> Look:
     from tasks.checks.detect import detect
-    from tasks.git.origin import git_dir_of
+    from tasks.git.checkout import status_trouble
+    from tasks.git.origin import common_dir_of, git_dir_of
     from tasks.git.plumbing import as_user
     from tasks.git.trees import Trees
 
@@ -73,12 +74,14 @@ def _look(root: Path) -> Look:
     if head.exit != 0:
         raise Misconfigured(f"{root} has no commit to start from: {head.err.strip() or 'make one with git commit'}")
     branch = as_user("symbolic-ref", "--quiet", "--short", "HEAD", cwd=root, seconds=60).out.decode().strip()
-    changes = as_user("status", "--porcelain", "-z", "--no-renames", cwd=root, seconds=300).required()
-    tree, trees = head.out.decode().strip(), Trees(git_dir_of(root) or root)
+    changes = as_user("status", "--porcelain", "-z", "--no-renames", cwd=root, seconds=300)
+    if changes.exit != 0:
+        raise Misconfigured(status_trouble(root, changes))
+    tree, trees = head.out.decode().strip(), Trees(common_dir_of(git_dir_of(root) or root))
     paths = trees.listing(tree)
     suites = detect(paths, lambda path: trees.read(tree, path))
     trees.close()
-    return Look(branch, suites, sum(map(_is_test, paths)), changes.count(b"\0"))
+    return Look(branch, suites, sum(map(_is_test, paths)), changes.out.count(b"\0"))
 
 
 def _is_test(path: str) -> bool:

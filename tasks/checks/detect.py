@@ -1,6 +1,5 @@
 """See what a repository configures, from its files alone: its checks, and what they need to run."""
 
-import ast
 import contextlib
 import hashlib
 import json
@@ -21,25 +20,30 @@ from tasks.checks.requirements import (
     Needs,
     Project,
     Read,
-    called,
-    constants_of,
     ini,
     lines_of,
     locked,
     pins,
     project_at,
     toml,
-    value_of,
 )
+from tasks.checks.runners import of_nox, of_tox, of_tox_toml, plugins_of
 
 TEST_FILE = re.compile(r"test_.*\.py|.*_test\.py")
+ONE_FILE = "requirements.txt"
 NO_TEST = "no test specified"
 REQUIREMENTS = re.compile(
-    r"(dev|tests?)?[-_]?requirements([-_.](dev|tests?|testing))?\.txt"
-    r"|requirements/(base|main|common|requirements|local|ci|dev|develop|development|tests?|testing)\.txt"
+    r"(dev|tests?)?[-_.]?requirements([-_.](dev|develop|development|tests?|testing|ci))?\.txt"
+    r"|requirements/((dev|tests?)[-_.])?(requirements[-_.]?)?"
+    r"(base|main|common|requirements|local|ci|dev|develop|development|tests?|testing)?\.txt"
+    r"|tests?/requirements\.txt"
 )
 FOR_TESTS = re.compile(r"(dev|test|local|ci\.)")
 MEMBER = re.compile(r"(packages|libs|services|apps|projects)/[^/]+")
+ASIDE = re.compile(r"\..*|docs?|examples?|samples?|demos?|scripts|tests?|tools|benchmarks?|requirements")
+NAME = re.compile(r"[^\w.-]")
+BESIDE = ("test/", "tests/")
+GROUP = re.compile(r"--group[ =]\s*(.+)")
 INCLUDE = re.compile(r"(-r|-c|--requirement|--constraint)[ =]?\s*(?!\s|\w+://)(.+)")
 # uv keeps no checkout of git to edit: the same code is installed.
 FETCHED = re.compile(r"^(-e|--editable)[ =]?\s*(?=[\w+]+://)")
@@ -48,10 +52,13 @@ LOCAL = re.compile(
     r"(?P<path>[^\s\[;@:]+)(?:\[(?P<extras>[^\]]*)\])?(?:\s*;.*)?"
 )
 LOCKS = ("poetry.lock", "pdm.lock", "pylock.toml")
+RUNNERS = (
+    ("tox.toml", of_tox_toml),
+    ("tox.ini", of_tox),
+    ("pyproject.toml", of_tox_toml),
+    ("noxfile.py", of_nox),
+)
 CONDA = ("environment.yml", "environment.yaml")
-FACTOR = re.compile(r"[^\s:]+:\s")
-SECTION = re.compile(r"\{\[([^\]]+)\]([^}]+)\}")
-INSTALLED = re.compile(r"^(?:-[rce]\n?)?[^-\n].*", re.MULTILINE)
 
 
 def detect(paths: Iterable[str], read: Callable[[str], bytes]) -> tuple[str, ...]:
@@ -79,7 +86,8 @@ def needs_of(paths: frozenset[str], read: Read) -> Needs:
     """Choose the first that is there: uv.lock, requirement files, what the projects declare, nothing.
 
     What tests need is taken from the requirement files for them, else from what the project declares for them, else
-    from tox.ini, else from noxfile.py. Misconfigured for what only running the repository's code or conda would tell.
+    from tox, else from noxfile.py, and always from the options that pytest gets. Misconfigured for what only running
+    the repository's code or conda would tell.
     """
     data = toml(read("pyproject.toml")) if "pyproject.toml" in paths else {}
     if "uv.lock" in paths and ("project" in data or "workspace" in data.get("tool", {}).get("uv", {})):
@@ -93,10 +101,9 @@ def needs_of(paths: frozenset[str], read: Read) -> Needs:
         got.take(got.projects[folder].for_tests, folder)
     for file in (*plain, *for_tests):
         got.take_file(file)
-    if not for_tests:
-        readers = (("tox.ini", of_tox), ("noxfile.py", of_nox))
-        found = (reader(read(name)) for name, reader in readers if name in paths)
-        got.take(root.for_tests or next(filter(None, found), ()))
+    if all(file.startswith(BESIDE) for file in for_tests):  # what lies beside the tests may be but a part
+        got.take(root.for_tests or next(filter(None, (how(read(name)) for name, how in RUNNERS if name in paths)), ()))
+    got.complete(plugins_of(paths, read))
     kind: Kind = "requirements" if plain or for_tests else "pyproject" if got.lines else "plain"
     _refuse_conda(kind, paths, read)
     python = root.python or ",".join(sorted({one.python for one in got.projects.values()} - {""}))
@@ -157,8 +164,10 @@ class _Gathering:
     def take(self, lines: Iterable[str], folder: str = "", limit: bool = False) -> None:
         """Take lines that were found in `folder`; a project of the repository stands for what it requires."""
         for line in lines:
-            include, local = INCLUDE.fullmatch(line), LOCAL.fullmatch(line)
-            if include:
+            include, local, group = INCLUDE.fullmatch(line), LOCAL.fullmatch(line), GROUP.fullmatch(line)
+            if group:
+                self.take(self._know("").groups.get(group[1], ()))
+            elif include:
                 self.take_file(_inside(folder, include[2]), limit or include[1] in ("-c", "--constraint"))
             elif own := self._own(line, folder, local):
                 self.take_project(*own)
@@ -182,12 +191,28 @@ class _Gathering:
         self._taken.add((folder, *extras))
         project = self._know(folder)
         named = (line for extra in extras for line in project.extras.get(extra, ()))
-        self.take((*project.wanted, *named, *(() if folder else project.for_tests)), folder)
+        runtime = self._files_of(folder) or project.wanted
+        self.take((*runtime, *named, *(() if folder else project.for_tests)), folder)
+
+    def complete(self, plugins: Iterable[str]) -> None:
+        """Take the plugins that nothing names yet; where every line has its hash, none can be added."""
+        if any("--hash" in line for line in self.lines):
+            return
+        named = {canonicalize_name(NAME.split(line, maxsplit=1)[0]) for line in self.lines}
+        self.take(one for one in plugins if canonicalize_name(NAME.split(one, maxsplit=1)[0]) not in named)
+
+    def _files_of(self, folder: str) -> tuple[str, ...]:
+        """Return the requirement files of a folder below the root, where they alone say what it needs."""
+        if not folder or (self._is_project(folder) and not self.projects[folder].missing):
+            return ()
+        below = (path.removeprefix(f"{folder}/") for path in self._paths if path.startswith(f"{folder}/"))
+        return tuple(f"-r {file}" for files in requirement_files(below) for file in files)
 
     def _know(self, folder: str) -> Project:
         """Read a project, and those that it takes from the repository, before any line names them."""
         if folder not in self.projects:
             self.projects[folder] = project_at(folder, self._paths, self._read)
+            self.lines |= {f"--extra-index-url {url}": None for url in self.projects[folder].indexes}
             for place in self.projects[folder].places:
                 if self._is_project(place):
                     self._know(place)
@@ -226,47 +251,26 @@ def requirement_files(paths: Iterable[str]) -> tuple[tuple[str, ...], tuple[str,
 
 
 def members(paths: Iterable[str], read: Read) -> tuple[str, ...]:
-    """Return the folders below the root that hold a project: members of uv's workspace, and packages/*, libs/* ..."""
+    """Return the folders below the root that hold a project, or requirements of their own.
+
+    They are the members of uv's workspace, packages/*, libs/* ..., and where the root itself holds none, what lies
+    right below it and has tests, as backend/ does.
+    """
     known = frozenset(paths)
     data = toml(read("pyproject.toml")) if "pyproject.toml" in known else {}
     workspace = data.get("tool", {}).get("uv", {}).get("workspace", {})
-    folders = {posixpath.dirname(path) for path in known if posixpath.basename(path) in PROJECT} - {""}
+    folders = {posixpath.dirname(path) for path in known if posixpath.basename(path) in (*PROJECT, ONE_FILE)} - {""}
+    bare = known.isdisjoint(PROJECT) and not any(map(REQUIREMENTS.fullmatch, known))
+    tested = {path.partition("/")[0] for path in known if bare and TEST_FILE.fullmatch(posixpath.basename(path))}
 
     def named(folder: str, key: str) -> bool:
         return any(PurePosixPath("/", folder).match(f"/{glob}".rstrip("/")) for glob in workspace.get(key, ()))
 
-    found = (folder for folder in folders if MEMBER.fullmatch(folder) or named(folder, "members"))
+    def holds(folder: str) -> bool:
+        return bool(MEMBER.fullmatch(folder)) or (bare and folder in tested and not ASIDE.fullmatch(folder))
+
+    found = (folder for folder in folders if holds(folder) or named(folder, "members"))
     return tuple(sorted(folder for folder in found if not named(folder, "exclude")))
-
-
-def of_tox(content: bytes) -> tuple[str, ...]:
-    """List `deps` and `extras` of [testenv]; a line that holds for some environments only is left out."""
-    parser = ini(_text(content))
-    text = parser.get("testenv", "deps", fallback="")
-    for _ in range(5):  # a section may refer to a section; in a circle too
-        text = SECTION.sub(lambda found: parser.get(found[1], found[2], fallback=""), text)
-    text = text.replace("{toxinidir}/", "./").replace("{toxinidir}", ".")
-    lines = [line for line in lines_of(text) if "{" not in line and not FACTOR.match(line)]
-    extras = ",".join(lines_of(parser.get("testenv", "extras", fallback="").replace(",", "\n")))
-    return (*lines, *((f".[{extras}]",) if extras and "{" not in extras else ()))
-
-
-def of_nox(content: bytes) -> tuple[str, ...]:
-    """List what sessions with "test" in their name install, where it is written as constants."""
-    try:
-        tree = ast.parse(content)
-    except (SyntaxError, ValueError):
-        return ()
-    known, lines = constants_of(tree), list[str]()
-    sessions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and "test" in node.name]
-    calls = [node for session in sessions for node in ast.walk(session) if isinstance(node, ast.Call)]
-    for call in (call for call in calls if called(call) == "install"):
-        words: list[str] = []
-        for argument in call.args:
-            with contextlib.suppress(ValueError, TypeError):
-                words += value_of(ast.List(elts=[argument]), known)
-        lines += [line.replace("\n", " ") for line in INSTALLED.findall("\n".join(map(str, words)))]
-    return tuple(lines)
 
 
 def _text(content: bytes) -> str:

@@ -19,6 +19,7 @@ from tasks.checks import sandbox
 from tasks.checks.detect import needs_of
 from tasks.checks.plain import shortened
 from tasks.checks.requirements import Kind, Needs
+from tasks.checks.toolbox import runner_digest
 from tasks.checks.tools import lend_pytest
 
 BUILD_SECONDS = 900.0
@@ -93,7 +94,7 @@ def find(definition: Definition, home: Path) -> Environment | None:
         tools=folder / "tools",
         sources=definition.needs.sources,
     )
-    return made if made.python.exists() and _made_at(folder) else None
+    return made if made.python.exists() and _is_as_made(folder, home) else None
 
 
 def code_of(root: Path, made: Environment) -> tuple[Path, ...]:
@@ -102,12 +103,16 @@ def code_of(root: Path, made: Environment) -> tuple[Path, ...]:
     return (*own, *(root / source for source in made.sources))
 
 
-def _made_at(folder: Path) -> bool:
-    """Say whether an environment is whole and still where it was made: the paths inside it are absolute."""
+def _is_as_made(folder: Path, home: Path) -> bool:
+    """Say whether an environment is whole, still where it was made, and what runs its tests still the same bytes."""
     try:
-        return (folder / MARKER).read_text(encoding="utf-8") == str(folder)
+        return (folder / MARKER).read_text(encoding="utf-8") == _mark(folder, home)
     except OSError:
         return False
+
+
+def _mark(folder: Path, home: Path) -> str:
+    return f"{folder}\n{runner_digest(folder, home)}\n"
 
 
 def build(definition: Definition, folder: Path, home: Path) -> Environment:
@@ -124,7 +129,7 @@ def build(definition: Definition, folder: Path, home: Path) -> Environment:
         _make(definition, folder, place, home)
         if definition.kind != "backend" and lend_pytest(place, definition.python_version):
             _tool((str(place / "bin" / "python"), *COMPILE, str(place / "tools")), folder, place, home)
-        (place / MARKER).write_text(str(place), encoding="utf-8")
+        (place / MARKER).write_text(_mark(place, home), encoding="utf-8")
     made = find(definition, home)
     assert made is not None
     return made
@@ -174,6 +179,7 @@ def _env(place: Path, home: Path) -> dict[str, str]:
         "LANG": "C.UTF-8",
         "NO_COLOR": "1",
         "UV_CACHE_DIR": str(home.absolute() / "packages"),
+        "UV_LINK_MODE": "copy",  # what damages an environment must not damage the next one
         "UV_PROJECT_ENVIRONMENT": str(place),
         "UV_PYTHON_DOWNLOADS": "never",
     }

@@ -1,37 +1,71 @@
-"""Let a repository be found under its own name, version and scripts, as if installed, without running its build."""
+"""Let a repository be found under its own names, versions and scripts, as if installed, without running its build."""
 
+import os
+import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from tasks.checks.requirements import toml
+from tasks.checks.described import Described, Points, described
+from tasks.checks.detect import members
+from tasks.checks.requirements import PROJECT
 
 SCRIPT = '#!/bin/sh\nexec {python} -c {code} "$@"\n'
 CODE = "import sys; from {module} import {name}; sys.argv[0] = {script!r}; sys.exit({call}())"
+DEPTH = 3
+NO_PROJECTS = ("node_modules", "venv", "__pycache__")
 
 
 def introduce(root: Path, python: Path, folder: Path) -> None:
-    """Write metadata and scripts of the project at `root` below `folder`; a project without a name has none."""
-    file = root / "pyproject.toml"
-    project = toml(file.read_bytes()).get("project", {}) if file.is_file() else {}
-    name = project.get("name")
-    if not isinstance(name, str) or "/" in name or folder.exists():
+    """Write metadata and scripts of the projects below `root` into `folder`; a project without a name has none.
+
+    The root's own come first: a member that takes its name, or that of one of its scripts, is left out of it. A project
+    that describes itself in words nobody understands is left out too: what needs them then fails, and says so.
+    """
+    if folder.exists():
         return
-    version = str(project.get("version", "0"))
-    about = folder / f"{name.replace('-', '_')}-{version.replace('/', '_')}.dist-info"
-    about.mkdir(parents=True)
-    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n", encoding="utf-8")
-    (about / "entry_points.txt").write_text(_entry_points(project), encoding="utf-8")
-    for script, target in project.get("scripts", {}).items():
-        if "/" not in script:
+    folder.mkdir(parents=True)
+
+    def read(path: str) -> str:
+        file = (root / path).resolve()
+        inside = file.is_relative_to(root.resolve()) and file.is_file()  # a project could name a secret of the host
+        return file.read_text(encoding="utf-8", errors="replace") if inside else ""
+
+    for place in ("", *members(_files_of(root), lambda path: read(path).encode())):
+        try:
+            project = described(place, read)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            continue
+        if project and "/" not in project.name + project.version:
+            _write(project, python, folder)
+
+
+def _files_of(root: Path) -> Iterator[str]:
+    """List the files that make a folder a project, as deep as projects of one repository lie."""
+    for place, below, files in os.walk(root):
+        here = Path(place).relative_to(root)
+        below[:] = [n for n in below if n not in NO_PROJECTS and n[0] != "." and len(here.parts) < DEPTH]
+        yield from (str(here / name) for name in PROJECT if name in files)
+
+
+def _write(project: Described, python: Path, folder: Path) -> None:
+    name = re.sub(r"[-_.]+", "_", project.name)
+    if any(there.name.partition("-")[0].lower() == name.lower() for there in folder.glob("*.dist-info")):
+        return
+    about = folder / f"{name}-{project.version}.dist-info"
+    about.mkdir()
+    fields = (("Metadata-Version", "2.1"), ("Name", project.name), ("Version", project.version), *project.fields)
+    (about / "METADATA").write_text("".join(f"{key}: {said}\n" for key, said in fields), encoding="utf-8")
+    (about / "entry_points.txt").write_text(_entry_points(project.points), encoding="utf-8")
+    for script, target in project.scripts.items():
+        if "/" not in script and not (folder / "bin" / script).exists():
             _write_script(folder / "bin" / script, python, target)
 
 
-def _entry_points(project: dict[str, Any]) -> str:
-    groups = {"console_scripts": project.get("scripts", {}), **project.get("entry-points", {})}
+def _entry_points(points: Points) -> str:
     return "".join(
         f"[{group}]\n" + "".join(f"{name} = {target}\n" for name, target in named.items())
-        for group, named in groups.items()
+        for group, named in points.items()
     )
 
 

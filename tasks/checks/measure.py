@@ -5,7 +5,6 @@ import sys
 import threading
 from collections.abc import Callable
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -21,10 +20,10 @@ from tasks.checks.environment import Definition, Environment
 from tasks.checks.mypy import run_mypy
 from tasks.checks.pytest import NO_NODE, arguments_of, run_pytest
 from tasks.checks.ruff import run_ruff
+from tasks.checks.toolbox import tools_digest
 from tasks.checks.workspace import Workspace, laid_out
 from tasks.git.trees import EXECUTABLE, FILE, Trees
 
-TOOLS = ("pytest", "ruff", "mypy", "build", "uv")
 MANY = 500
 
 
@@ -61,10 +60,10 @@ def _redefines(trees: Trees, base_tree: str, tree: str) -> bool:
 
 
 def _measured(trees: Trees, tree: str, plan: Plan, home: Path) -> Report:
-    definition = environment.define(*_sources(trees, tree))
+    definition, gate = environment.define(*_sources(trees, tree)), gate_digest(home)
 
     def once(check: str) -> CheckReport:
-        key = report_key(tree, (check, str(plan.seconds)), definition.name, gate_digest())
+        key = report_key(tree, (check, str(plan.seconds)), definition.name, gate)
         kept = home.absolute() / "reports" / f"{key}.json"
         if (known := _load(kept, check)) is not None:
             return known
@@ -152,17 +151,20 @@ def environment_name(trees: Trees, tree: str) -> str:
         return ""
 
 
+def gate_digest(home: Path) -> str:
+    """Name what measures and judges: its source files, the bytes of its tools, and the sandbox of this machine."""
+    return digest_of([_rooms(), tools_digest(home), list(sys.version_info[:3]), sandbox.describe()])
+
+
 @cache
-def gate_digest() -> str:
-    """Name what measures and judges: its source files, the versions of its tools, and the sandbox of this machine."""
+def _rooms() -> str:
     rooms = (Path(__file__).parent, Path(__file__).parents[1] / "gate", Path(domain.__file__).parent)
     sources = {
         f"{room.name}/{file.relative_to(room)}": file.read_text(encoding="utf-8")
         for room in rooms
         for file in sorted(room.rglob("*.py"))
     }
-    versions = {tool: metadata.version(tool) for tool in TOOLS}
-    return digest_of([sources, versions, list(sys.version_info[:3]), sandbox.describe()])
+    return digest_of(sources)
 
 
 def _sources(trees: Trees, tree: str) -> tuple[tuple[str, ...], Callable[[str], bytes]]:

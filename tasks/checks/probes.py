@@ -32,7 +32,10 @@ class Bench(NamedTuple):
 
 
 class TwinReport(Value):
-    """What the impossible twin did: `passed` must be empty. `untouched` names tests that could not be changed."""
+    """What the impossible twin did: `passed` must be empty, and names tests without their parameters.
+
+    `untouched` names tests that could not be changed.
+    """
 
     tried: tuple[str, ...] = ()
     passed: tuple[str, ...] = ()
@@ -83,11 +86,12 @@ def twin_passes(bench: Bench, report: CheckReport, seed: int) -> TwinReport:
         tried = tuple(case for case in passed if _name(case) in changed)
         if not tried:
             return TwinReport(untouched=tuple(untouched))
-        ran = run_pytest(Workspace(root=root, environment=bench.made, seconds=bench.seconds), "twin", _named(tried))
+        whole = tuple(dict.fromkeys(map(_function, tried)))  # parameters that were changed have other ids
+        ran = run_pytest(Workspace(root=root, environment=bench.made, seconds=bench.seconds), "twin", _named(whole))
     if ran.trouble:
         return TwinReport(tried=tried, untouched=tuple(untouched), trouble=ran.trouble)
-    wrong = tuple(case for case in tried if ran.cases.get(case) == "passed")
-    return TwinReport(tried=tried, passed=wrong, untouched=tuple(untouched))
+    green = {_function(case) for case, outcome in ran.cases.items() if outcome == "passed" and _name(case) in changed}
+    return TwinReport(tried=tried, passed=tuple(one for one in whole if one in green), untouched=tuple(untouched))
 
 
 def survivors(
@@ -95,8 +99,8 @@ def survivors(
 ) -> MutationReport:
     """Break the changed `lines` of each path in turn, at most `limit` times, and see whether the check notices.
 
-    Each mutant runs in a sandbox of its own, on one tree that is put right again between them. After `seconds` no
-    further mutant is begun. Trouble, and no count, when the check is not green on the unbroken tree.
+    Each mutant runs in a sandbox of its own, on a tree of its own. After `seconds` no further mutant is begun. Trouble,
+    and no count, when the check is not green on the unbroken tree.
     """
     end = time.monotonic() + seconds
     passed = _passed(report)
@@ -107,16 +111,16 @@ def survivors(
         first = _run(bench, root, passed, bench.seconds)
         if not _all_pass(first, passed):
             return MutationReport(made=len(broken), trouble=first.trouble or "the tests fail on the unbroken tree")
-        patience = min(bench.seconds, max(SHORTEST_S, int(first.seconds * SLOWER) + 1))
-        lived, tried, killed = [], 0, 0
-        for path, mutant in broken:
-            if time.monotonic() >= end:
-                break
-            tried += 1
-            ran = _with(bench, root, (path, mutant), passed, patience)
-            killed += _is_denied(ran) and not mutant.what.endswith("-> None")
-            if _all_pass(ran, passed):
-                lived.append(Survivor(path=path, line=mutant.line, what=mutant.what))
+    patience = min(bench.seconds, max(SHORTEST_S, int(first.seconds * SLOWER) + 1))
+    lived, tried, killed = [], 0, 0
+    for path, mutant in broken:
+        if time.monotonic() >= end:
+            break
+        tried += 1
+        ran = _with(bench, (path, mutant), passed, patience)
+        killed += _is_denied(ran) and not mutant.what.endswith("-> None")
+        if _all_pass(ran, passed):
+            lived.append(Survivor(path=path, line=mutant.line, what=mutant.what))
     return MutationReport(made=len(broken), tried=tried, killed=killed, survivors=tuple(lived))
 
 
@@ -133,16 +137,14 @@ def passes_hollow(bench: Bench, report: CheckReport, lines: Mapping[str, frozens
         return _all_pass(_run(bench, root, passed, bench.seconds), passed)
 
 
-def _with(bench: Bench, root: Path, broken: tuple[str, Mutant], passed: tuple[str, ...], patience: int) -> CheckReport:
-    """Run the tests with one mutant in its place, and put the file right again."""
-    file = root / broken[0]
-    whole = file.read_bytes()
-    file.write_bytes(broken[1].source.encode())
-    try:
+def _with(bench: Bench, broken: tuple[str, Mutant], passed: tuple[str, ...], patience: int) -> CheckReport:
+    """Run the tests with one mutant in its place.
+
+    Nothing has run in this tree before: a file that the tests replaced by a link would be written where that leads.
+    """
+    with laid_out(bench.trees, bench.tree, bench.home) as root:
+        (root / broken[0]).write_bytes(broken[1].source.encode())
         return _run(bench, root, passed, patience)
-    finally:
-        file.unlink(missing_ok=True)
-        file.write_bytes(whole)
 
 
 def _is_denied(ran: CheckReport) -> bool:
@@ -179,6 +181,12 @@ def _name(case: str) -> tuple[str, str]:
     """Return the path of a test and its name in the module, without parameters."""
     path, _, name = case.partition("::")
     return path, name.partition("[")[0].replace("::", ".")
+
+
+def _function(case: str) -> str:
+    """Return the id of a test without its parameters, whose own text may hold any sign."""
+    path, _, name = case.partition("::")
+    return f"{path}::{name.partition('[')[0]}"
 
 
 def _named(cases: tuple[str, ...]) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from agents.domain.gate import CheckReport, Outcome
 from tasks.checks import canaries
 from tasks.checks.plain import shortened, without_times
 from tasks.checks.sandbox import Ran
+from tasks.checks.sandbox.running import STOPPED
 from tasks.checks.workspace import Workspace
 
 RUNNER = Path(__file__).parent / "inside" / "run_pytest.py"
@@ -25,16 +26,22 @@ CONFIGURATION = "pytest configuration"
 NO_NODE = (CONFIGURATION, ".")
 PER_TEST_LINES = 40
 ALL_CHARACTERS = 6000
+MOST = 256 << 20
 Event = dict[str, Any]
 
 
 def run_pytest(
-    workspace: Workspace, check: str, arguments: tuple[str, ...] = (), *, seed: int | None = None
+    workspace: Workspace,
+    check: str,
+    arguments: tuple[str, ...] = (),
+    *,
+    seed: int | None = None,
+    fds: tuple[int, ...] = (),
 ) -> CheckReport:
     """Run the tests that `arguments` name, or all. Only a run that told its end has outcomes; no test is not green.
 
     Tests whose outcome is known run among them and are no part of the report; where one was reported as what it is not,
-    the report is in trouble. `seed` chooses another order of the tests and of Python's hashes.
+    the report is in trouble. `seed` chooses another order of the tests and of Python's hashes; `fds` stay open.
     """
     if any(not (workspace.root / named).exists() for named in _files(arguments)):
         return CheckReport(check=check, kind="pytest", details="the file that the check names does not exist")
@@ -43,7 +50,7 @@ def run_pytest(
     hashes = str((seed or 0) % (1 << 32))
     with _listening({**drawn, "seed": seed}) as (descriptor, listener):
         argv = _argv(workspace, descriptor, arguments)
-        ran = workspace.run(argv, fds=(descriptor,), PYTHONPATH="", PYTHONHASHSEED=hashes)
+        ran = workspace.run(argv, fds=(descriptor, *fds), PYTHONPATH="", PYTHONHASHSEED=hashes)
     planted = canaries.planted_in(listener.events)
     events = canaries.without(listener.events, planted)
     seconds = round(time.monotonic() - started, 3)
@@ -91,7 +98,10 @@ def _argv(workspace: Workspace, descriptor: int, arguments: tuple[str, ...]) -> 
 
 
 class Listener(threading.Thread):
-    """Reads events while the tests run; `garbage` is set when a line is not the next event of this very run."""
+    """Reads events while the tests run; `garbage` is set when a line is not the next event of this very run.
+
+    After garbage, and after MOST bytes, nothing is read any more: who writes without end fills no memory of LRA's.
+    """
 
     def __init__(self, end: socket.socket, word: str) -> None:
         super().__init__(daemon=True)
@@ -100,10 +110,11 @@ class Listener(threading.Thread):
         self.over = threading.Event()
         self._end = end
         self._word = word
+        self._taken = 0
+        self._held = bytearray()
 
     def run(self) -> None:
         """Read to the end of the channel, or to its last byte once the run is over."""
-        held = b""
         with selectors.DefaultSelector() as selector:
             selector.register(self._end, selectors.EVENT_READ)
             while True:
@@ -118,10 +129,22 @@ class Listener(threading.Thread):
                     break
                 if not chunk:
                     break
-                *lines, held = (held + chunk).split(b"\n")
-                for line in lines:
-                    self._take(line)
-        self.garbage = self.garbage or bool(held)
+                self._read(chunk)
+                if self.garbage:  # nothing counts any more: who writes on finds nobody there
+                    self._end.shutdown(socket.SHUT_RD)
+                    break
+        self.garbage = self.garbage or bool(self._held)
+
+    def _read(self, chunk: bytes) -> None:
+        self._taken += len(chunk)
+        self.garbage = self.garbage or self._taken > MOST
+        if self.garbage:
+            return
+        first, *rest = chunk.split(b"\n")
+        self._held += first
+        for line in rest:
+            self._take(bytes(self._held))
+            self._held = bytearray(line)
 
     def _take(self, line: bytes) -> None:
         try:
@@ -162,7 +185,9 @@ def _trouble(workspace: Workspace, ran: Ran, events: list[Event], garbage: bool)
     if last == "absent":
         return f"pytest cannot be imported in the repository's environment: {events[-1]['text']}"
     if last != "finish":
-        return f"crashed{at}: it ended with exit code {ran.exit} before it had reported its end"
+        said = ran.output.rstrip().rpartition("\n")[2]
+        why = f"; {said}" if said.startswith(STOPPED) else ""
+        return f"crashed{at}: it ended with exit code {ran.exit} before it had reported its end{why}"
     code = events[-1]["code"]
     if unrun := _unrun(events):
         return f"stopped{at}: {len(unrun)} tests were collected and never ended, the first is {unrun[0]}"

@@ -14,6 +14,7 @@ from packaging.utils import canonicalize_name
 
 from agents.domain.errors import Misconfigured
 from agents.domain.value import Value
+from tasks.checks.constants import called, constants_of, parts_of, value_of
 
 Read = Callable[[str], bytes]
 Data = dict[str, Any]
@@ -21,7 +22,8 @@ Data = dict[str, Any]
 Kind = Literal["uv", "requirements", "pyproject", "plain"]
 
 FOR_TESTS = ("dev", "test", "tests", "testing")
-HATCH = (*FOR_TESTS, "default", "hatch-test")
+GROUPS = (*FOR_TESTS, "default", "hatch-test", "tests_require")  # hatch's and setuptools' own words among them
+RUNS_TESTS = re.compile(r"pytest\b", re.IGNORECASE)
 PROJECT = ("pyproject.toml", "setup.cfg", "setup.py")
 PARTS = re.compile(r"([<>=!~]*)\s*([^\s,<>=!~]+)")
 BOUND = re.compile(r"(\^|~(?!=))\s*([\d.]+)[^,\s]*")
@@ -46,15 +48,17 @@ class Needs(Value):
 class Project(Value):
     """What one folder declares. A line is a requirement as pip reads it, `-r FILE` and `-e FOLDER` among them.
 
-    `tests` is what its groups for tests add, `places` are the folders that it takes other projects from, and `missing`
-    says what cannot be known without running it, "" when all is known. All paths are those of the repository.
+    `groups` are for those who work on it and no extras, `places` are the folders that it takes other projects from,
+    `indexes` are where more packages lie, and `missing` says what cannot be known without running it, "" when all is
+    known. All paths are those of the repository.
     """
 
     name: str = ""
     python: str = ""
     runtime: tuple[str, ...] = ()
     extras: dict[str, tuple[str, ...]] = {}
-    tests: tuple[str, ...] = ()
+    groups: dict[str, tuple[str, ...]] = {}
+    indexes: tuple[str, ...] = ()
     places: tuple[str, ...] = ()
     missing: str = ""
 
@@ -67,8 +71,11 @@ class Project(Value):
 
     @property
     def for_tests(self) -> tuple[str, ...]:
-        """List what its tests require beside that, by its extras and its groups."""
-        return (*(line for name in FOR_TESTS for line in self.extras.get(name, ())), *self.tests)
+        """List what its tests require beside that: extras and groups named so, else those that hold pytest."""
+        tables = ((FOR_TESTS, self.extras), (GROUPS, self.groups))
+        named = tuple(line for names, table in tables for name in names for line in table.get(name, ()))
+        every = (*self.extras.values(), *self.groups.values())
+        return named or tuple(line for lines in every if any(map(RUNS_TESTS.match, lines)) for line in lines)
 
 
 def project_at(folder: str, paths: frozenset[str], read: Read) -> Project:
@@ -118,9 +125,9 @@ def locked(content: bytes) -> tuple[tuple[str, ...], tuple[str, ...]]:
     root = {"dev-dependencies": data.get("manifest", {}).get("dependency-groups", {})}  # of a root without a project
     own = [root, *(one for one in packages if one["name"] in local)]
     tables = (("--extra", "optional-dependencies"), ("--group", "dev-dependencies"))
-    chosen = [
-        (word, name) for word, table in tables for name in FOR_TESTS if any(name in one.get(table, {}) for one in own)
-    ]
+    there = {(word, name): lines for word, key in tables for one in own for name, lines in one.get(key, {}).items()}
+    chosen = [(word, name) for word, _ in tables for name in FOR_TESTS if (word, name) in there]
+    chosen = chosen or [pair for pair, lines in there.items() if any(RUNS_TESTS.match(one["name"]) for one in lines)]
     skipped = [("--no-install-package", name) for name in local]
     every = ("--all-packages",) if len(local) > 1 else ()
     return tuple(local.values()), (*every, *(word for pair in (*chosen, *skipped) for word in pair))
@@ -130,19 +137,14 @@ def _from_pyproject(data: Data, folder: str) -> Project:
     project, tool = data.get("project", {}), data.get("tool", {})
     poetry, dynamic = tool.get("poetry", {}), tool.get("setuptools", {}).get("dynamic", {})
     main = {name: spec for name, spec in poetry.get("dependencies", {}).items() if name != "python"}
-    grouped = [(name, group.get("dependencies", {})) for name, group in poetry.get("group", {}).items()]
-    tables = [table for name, table in (("dev", poetry.get("dev-dependencies", {})), *grouped) if name in FOR_TESTS]
+    tables = {name: group.get("dependencies", {}) for name, group in poetry.get("group", {}).items()}
+    tables |= {"dev": poetry.get("dev-dependencies", {}) | tables.get("dev", {})}
     extras = {name: tuple(lines) for name, lines in project.get("optional-dependencies", {}).items()}
     extras |= {name: _files(named, folder) for name, named in dynamic.get("optional-dependencies", {}).items()}
     for name, members in poetry.get("extras", {}).items():
         extras[name] = tuple(line for each in members if each in main for line in _poetry({each: main[each]}))
     always = {name: spec for name, spec in main.items() if not (isinstance(spec, dict) and spec.get("optional"))}
-    groups, pdm = data.get("dependency-groups", {}), tool.get("pdm", {}).get("dev-dependencies", {})
-    tests = [line for name in FOR_TESTS for line in (*_group(groups, name, ()), *pdm.get(name, ()))]
-    tests += [line for table in tables for line in _poetry(table)]
-    hatch = [env for name, env in tool.get("hatch", {}).get("envs", {}).items() if name in HATCH]
-    tests += [line for env in hatch for key in ("dependencies", "extra-dependencies") for line in env.get(key, ())]
-    taken = [spec for table in (main, *tables) for spec in table.values()]
+    taken = [spec for table in (main, *tables.values()) for spec in table.values()]
     taken += tool.get("uv", {}).get("sources", {}).values()
     named = [spec["path"] for spec in taken if isinstance(spec, dict) and "path" in spec]
     return Project(
@@ -150,9 +152,23 @@ def _from_pyproject(data: Data, folder: str) -> Project:
         python=project.get("requires-python") or _bounds(str(poetry.get("dependencies", {}).get("python", ""))),
         runtime=(*project.get("dependencies", ()), *_files(dynamic.get("dependencies", {}), folder), *_poetry(always)),
         extras=extras,
-        tests=tuple(tests),
+        groups=_groups(data, tool, tables),
+        indexes=tuple(one["url"] for one in poetry.get("source", ()) if "url" in one),
         places=tuple(posixpath.normpath(posixpath.join(folder, path)) for path in named),
     )
+
+
+def _groups(data: Data, tool: Data, poetry: Data) -> dict[str, tuple[str, ...]]:
+    """Join the groups of one name, whichever tool they are written for."""
+    groups, envs = data.get("dependency-groups", {}), tool.get("hatch", {}).get("envs", {})
+    pdm = tool.get("pdm", {}).get("dev-dependencies", {})
+    found = {name: _group(groups, name, ()) for name in groups}
+    for name in {*pdm, *poetry, *envs}:
+        lines = [*pdm.get(name, ()), *_poetry(poetry.get(name, {}))]
+        hatch = envs.get(name, {}) if name in GROUPS else {}
+        lines += [line for key in ("dependencies", "extra-dependencies") for line in hatch.get(key, ())]
+        found[name] = [*found.get(name, ()), *lines]
+    return {name: tuple(lines) for name, lines in sorted(found.items()) if lines}
 
 
 def _files(named: Data, folder: str) -> tuple[str, ...]:
@@ -226,6 +242,7 @@ def _from_setup_cfg(text: str, folder: str) -> Project:
         python=parser.get("options", "python_requires", fallback="").strip(),
         runtime=_listed(parser.get("options", "install_requires", fallback=""), folder),
         extras={name: _listed(said, folder) for name, said in extras.items()},
+        groups=_for_setuptools(parser.get("options", "tests_require", fallback="")),
     )
 
 
@@ -236,12 +253,14 @@ def _from_setup_py(text: str, path: str) -> Project:
         return Project(missing=f"{path} is no Python that can be read")
     known, said = constants_of(tree), dict[str, Any]()
     call = next((n for n in ast.walk(tree) if isinstance(n, ast.Call) and called(n) == "setup"), None)
-    wanted = (None, "install_requires", "extras_require", "python_requires", "name")
+    wanted = (None, "install_requires", "extras_require", "tests_require", "python_requires", "name")
     for keyword in (one for one in (call.keywords if call else ()) if one.arg in wanted):
         try:
             said |= {keyword.arg: value_of(keyword.value, known)} if keyword.arg else value_of(keyword.value, known)
         except (ValueError, TypeError):
-            if keyword.arg not in ("name", "python_requires"):
+            if keyword.arg == "extras_require":
+                said["extras_require"] = parts_of(tree, keyword.value, known)
+            elif keyword.arg in (None, "install_requires"):
                 return Project(
                     missing=f"{path} computes {keyword.arg or 'its arguments'} in line {keyword.value.lineno}"
                 )
@@ -250,7 +269,12 @@ def _from_setup_py(text: str, path: str) -> Project:
         python=said.get("python_requires", ""),
         runtime=_listed(said.get("install_requires")),
         extras={name: _listed(lines) for name, lines in (said.get("extras_require") or {}).items()},
+        groups=_for_setuptools(said.get("tests_require")),
     )
+
+
+def _for_setuptools(said: str | list[str] | None) -> dict[str, tuple[str, ...]]:
+    return {"tests_require": lines} if (lines := _listed(said)) else {}
 
 
 def _listed(said: str | list[str] | None, folder: str = "") -> tuple[str, ...]:
@@ -259,41 +283,3 @@ def _listed(said: str | list[str] | None, folder: str = "") -> tuple[str, ...]:
     word, _, files = said.strip().partition("file:")
     named = [each.strip() for each in re.split(r"[,\n]", files)]
     return _files({"file": named}, folder) if files and not word else tuple(lines_of(said))
-
-
-def called(call: ast.Call) -> str:
-    """Return the last name of what is called."""
-    return getattr(call.func, "id", "") or getattr(call.func, "attr", "")
-
-
-def constants_of(tree: ast.Module) -> Data:
-    """Return the names that are bound once, to constants, and that nothing changes afterwards."""
-    bound = Counter(n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
-    owners = [n.value for n in ast.walk(tree) if isinstance(n, ast.Attribute | ast.Subscript)]
-    touched = {n.id for n in owners if isinstance(n, ast.Name)}
-    known: Data = {}
-    for node in tree.body:
-        match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if bound[name] == 1 and name not in touched:
-                with contextlib.suppress(ValueError, TypeError):
-                    known[name] = value_of(value, known)
-    return known
-
-
-def value_of(node: ast.expr, known: Data) -> Any:
-    """Return what an expression of constants is worth; ValueError or TypeError when only running it would tell."""
-    match node:
-        case ast.Constant(value=value):
-            return value
-        case ast.Name(id=name) if name in known:
-            return known[name]
-        case ast.List(elts=parts) | ast.Tuple(elts=parts):
-            values: list[Any] = []
-            for part in parts:
-                values += value_of(part.value, known) if isinstance(part, ast.Starred) else [value_of(part, known)]
-            return values
-        case ast.Dict(keys=keys, values=parts) if None not in keys:
-            return {value_of(key, known): value_of(part, known) for key, part in zip(keys, parts, strict=True) if key}
-        case ast.BinOp(left=left, op=ast.Add(), right=right):
-            return value_of(left, known) + value_of(right, known)
-    raise ValueError("not a constant")

@@ -5,7 +5,7 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -146,16 +146,37 @@ def sweep(workspaces: Path) -> None:
 
 
 def remove(place: Path) -> None:
-    """Remove a folder, also when a command took away the right to do so."""
-    shutil.rmtree(place, onerror=_once_more)
+    """Remove a folder, however deep it is and whatever rights a command took away; nothing that a link leads to.
 
-
-def _once_more(act: Callable[..., object], path: str, _: object) -> None:
+    What the system itself holds on to stays, and stops nobody.
+    """
+    waiting = [place]
+    while waiting:
+        folder = waiting.pop()
+        with contextlib.suppress(OSError):
+            waiting += _emptied(folder, place)
+        with contextlib.suppress(OSError):
+            folder.rmdir()
     with contextlib.suppress(OSError):
-        for each in (Path(path).parent, Path(path)):
-            if not each.is_symlink():
-                each.chmod(each.stat().st_mode | stat.S_IRWXU)
-        if Path(path).is_dir() and not Path(path).is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            act(path)
+        place.rmdir()
+
+
+def _emptied(folder: Path, top: Path) -> Iterator[Path]:
+    """Unlink the files of a folder and move its folders up to `top`, where the path of each is short: yield them there.
+
+    The path of a folder at its own place may be longer than the system takes, and deeper than Python can follow.
+    """
+    if folder.is_symlink():
+        return folder.unlink()
+    folder.chmod(stat.S_IRWXU)
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            path = Path(entry.path)
+            with contextlib.suppress(OSError):
+                if not entry.is_dir(follow_symlinks=False):
+                    path.unlink()
+                elif folder == top:
+                    yield path
+                else:
+                    path.chmod(stat.S_IRWXU)  # to move a folder is to write in it
+                    yield path.rename(top / secrets.token_hex(8))

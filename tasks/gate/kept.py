@@ -18,7 +18,7 @@ PASSING = frozenset({"infra", "timeout", "crash", "garbage"})
 def place_of(trees: Trees, base_tree: str, tree: str, contract: Contract, home: Path) -> Path:
     """Return where the verdict on these trees is kept: trees, contract, gate, tools and both environments name it."""
     environments = [environment_name(trees, one) for one in (base_tree, tree)]
-    key = digest_of([base_tree, tree, contract.digest(), gate_digest(), *environments])
+    key = digest_of([base_tree, tree, contract.digest(), gate_digest(home), *environments])
     return home.absolute() / "verdicts" / f"{key}.json"
 
 

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 from agents.domain.errors import AskAgain, Misconfigured
 from tasks.git.objects import EXECUTABLE, FILE, SUBMODULE, SYMLINK, Entry, Objects
-from tasks.git.paths import bytes_of, is_safe_name, shown, text_of
+from tasks.git.paths import bytes_of, is_safe_name, on_disk, shown, text_of
 from tasks.git.plumbing import Git
 
 CACHES = ("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis")
@@ -29,16 +29,16 @@ def lay_out(git: Git, entries: Mapping[str, Entry], folder: Path) -> tuple[str, 
     left_out = absent(git, entries)
     wanted = {path: entry for path, entry in entries.items() if path not in left_out}
     for parent in sorted({path.rpartition("/")[0] for path in wanted}):
-        (folder / parent).mkdir(parents=True, exist_ok=True)
+        (folder / on_disk(parent)).mkdir(parents=True, exist_ok=True)
     contents = zip(wanted.items(), git.blobs(entry.oid for entry in wanted.values()), strict=True)
     links: list[tuple[Path, bytes]] = []
     for (path, entry), content in contents:
         if content is None:
             raise Misconfigured(f"{git.git_dir} has lost the content of {path!r}; remove it and it is fetched again")
         if entry.mode == SYMLINK:
-            links.append((folder / path, content))
+            links.append((folder / on_disk(path), content))
         else:
-            _create(folder / path, content, 0o755 if entry.mode == EXECUTABLE else 0o644)
+            _create(folder / on_disk(path), content, 0o755 if entry.mode == EXECUTABLE else 0o644)
     # Links come last: while files are written there is no link that a hostile tree could make them go through.
     for place, target in links:
         place.symlink_to(os.fsdecode(target))
@@ -47,7 +47,7 @@ def lay_out(git: Git, entries: Mapping[str, Entry], folder: Path) -> tuple[str, 
 
 def absent(git: Git, entries: Mapping[str, Entry]) -> frozenset[str]:
     """Return the paths of a tree that `lay_out` never puts on disk."""
-    unsafe = {path for path in entries if not all(map(is_safe_name, os.fsencode(path).split(b"/")))}
+    unsafe = {path for path in entries if not all(map(is_safe_name, _parts(path)))}
     modules = {path for path, entry in entries.items() if entry.mode == SUBMODULE}
     linked = [path for path, entry in entries.items() if entry.mode == SYMLINK and path not in unsafe]
     targets = zip(linked, git.blobs(entries[path].oid for path in linked), strict=True) if linked else ()
@@ -71,13 +71,17 @@ def changes_in(
             continue
         now = _entry_at(objects, folder, path, entry) if _is_folder(folder, path.rpartition("/")[0], folders) else None
         if now != entry:
-            yield tuple(os.fsencode(path).split(b"/")), now
+            yield _parts(path), now
     for path in _new_files(git, tree, folder):
-        parts = tuple(os.fsencode(path).split(b"/"))
+        parts = _parts(path)
         if path in entries or not all(map(is_safe_name, parts)):
             continue
         if (found := _entry_at(objects, folder, path, None)) is not None:
             yield parts, found
+
+
+def _parts(path: str) -> tuple[bytes, ...]:
+    return tuple((bytes_of(path) or b"").split(b"/"))
 
 
 def _new_files(git: Git, tree: str, folder: Path) -> list[str]:
@@ -91,7 +95,7 @@ def _new_files(git: Git, tree: str, folder: Path) -> list[str]:
 
 def _entry_at(objects: Objects, folder: Path, path: str, before: Entry | None) -> Entry | None:
     """Return what is at a path now, None if no file or link; the object is written only when it is not `before`'s."""
-    place = folder / path
+    place = folder / on_disk(path)
     try:
         info = place.lstat()
         if stat.S_ISLNK(info.st_mode):
@@ -121,7 +125,7 @@ def _blob_oid(content: bytes) -> str:
 def _is_folder(folder: Path, path: str, known: dict[str, bool]) -> bool:
     """Say whether a path is a true folder all the way down: a link put in its place must not be read through."""
     if path not in known:
-        place = folder / path
+        place = folder / on_disk(path)
         above = _is_folder(folder, path.rpartition("/")[0], known)
         known[path] = above and place.is_dir() and not place.is_symlink()
     return known[path]

@@ -74,5 +74,11 @@ def git_dir_of(folder: Path) -> Path | None:
     return None
 
 
+def common_dir_of(git_dir: Path) -> Path:
+    """Return where the objects and branches of a git directory are: of a linked worktree, in its repository."""
+    common = git_dir / "commondir"
+    return git_dir / common.read_text(errors="surrogateescape").strip() if common.is_file() else git_dir
+
+
 def _top_of(path: Path) -> Path | None:
     return next((folder for folder in (path, *path.parents) if git_dir_of(folder)), None)

@@ -11,7 +11,7 @@ from threading import Timer
 from typing import IO, NamedTuple
 
 from agents.domain.errors import LraError, Misconfigured, TryLater
-from tasks.git.origin import shown
+from tasks.git.origin import common_dir_of, shown
 
 PLUMBING_SECONDS = 300.0
 
@@ -150,20 +150,41 @@ class Git:
                         raise GitFailed(ended) from None
 
 
-def as_user(*args: str, git_dir: Path | None = None, cwd: Path | None = None, seconds: float) -> Outcome:
-    """Run git with the user's own configuration (credentials, insteadOf, safe.directory), to talk to an origin.
+def as_user(
+    *args: str,
+    git_dir: Path | None = None,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    stdin: bytes = b"",
+    seconds: float,
+    held: tuple[int, ...] = (),
+) -> Outcome:
+    """Run git with the user's own configuration (credentials, insteadOf, filters), but none of their hooks.
 
-    It can ask nothing (no terminal) and is bound to no repository but the one that is named here.
+    It can ask nothing (no terminal) and is bound to no repository but the one that is named here. The locks that are
+    `held` stay so until git itself has ended, also when LRA is killed before it.
     """
-    env = {name: value for name, value in os.environ.items() if name not in _BOUND}
-    env |= {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+    kept = {name: value for name, value in os.environ.items() if name not in _BOUND}
+    kept |= {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", **(env or {})}
     bound = ("--git-dir", str(git_dir)) if git_dir else ()
-    hooks = ("-c", "core.hooksPath=/dev/null") if git_dir else ()
-    return _execute(("git", *bound, *hooks, *args), env, b"", cwd, seconds)
+    return _execute(("git", *bound, "-c", "core.hooksPath=/dev/null", *args), kept, stdin, cwd, seconds, held)
 
 
-def _execute(argv: tuple[str, ...], env: Mapping[str, str], stdin: bytes, cwd: Path | None, seconds: float) -> Outcome:
-    with _started(argv, env, subprocess.PIPE, subprocess.PIPE, cwd) as process:
+def borrowing(store: Path, origin: Path) -> dict[str, str]:
+    """Return the environment in which git reads the objects of the origin too, and writes to the store alone."""
+    quoted = str(common_dir_of(origin) / "objects").replace("\\", "\\\\").replace('"', '\\"')
+    return {"GIT_OBJECT_DIRECTORY": str(store / "objects"), "GIT_ALTERNATE_OBJECT_DIRECTORIES": f'"{quoted}"'}
+
+
+def _execute(
+    argv: tuple[str, ...],
+    env: Mapping[str, str],
+    stdin: bytes,
+    cwd: Path | None,
+    seconds: float,
+    held: tuple[int, ...] = (),
+) -> Outcome:
+    with _started(argv, env, subprocess.PIPE, subprocess.PIPE, cwd, held) as process:
         try:
             out, err = process.communicate(stdin, timeout=seconds)
         except subprocess.TimeoutExpired:
@@ -173,12 +194,24 @@ def _execute(argv: tuple[str, ...], env: Mapping[str, str], stdin: bytes, cwd: P
 
 @contextmanager
 def _started(
-    argv: tuple[str, ...], env: Mapping[str, str], stdin: int | IO[bytes], stderr: int | IO[bytes], cwd: Path | None
+    argv: tuple[str, ...],
+    env: Mapping[str, str],
+    stdin: int | IO[bytes],
+    stderr: int | IO[bytes],
+    cwd: Path | None,
+    held: tuple[int, ...] = (),
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Start git in a session of its own: it has no terminal to ask on, and afterwards it and its children are gone."""
     try:
         process = subprocess.Popen(
-            argv, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr, env=env, cwd=cwd, start_new_session=True
+            argv,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            env=env,
+            cwd=cwd,
+            pass_fds=held,
+            start_new_session=True,
         )
     except FileNotFoundError as missing:
         if cwd is not None and not cwd.is_dir():

@@ -69,7 +69,10 @@ def refusal_of_push(push: Outcome, origin: Origin) -> LraError:
             "`git config receive.denyCurrentBranch updateInstead`, or push to a bare repository"
         )
     if any("hook declined" in reason for reason in reasons):
-        return NeedsHuman(f"a hook of {origin.shown} refused the push{told or ' and said nothing'}. Nothing was moved")
+        return NeedsHuman(
+            f"a hook of {origin.shown} refused the push{told or ' and said nothing'}. Nothing was moved. "
+            "Let it pass there and run again, or start the mission under another title with a `target:` it lets pass"
+        )
     if "permission denied" in push.err.lower():
         return refusal(push, origin)
     if found := re.search(r"'refs/heads/(lra\S*)' exists", push.err):

@@ -7,7 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from agents.domain.errors import Misconfigured, NeedsHuman
-from tasks.git.origin import Origin, git_dir_of
+from tasks.git import checkout
+from tasks.git.origin import Origin, common_dir_of, git_dir_of
+from tasks.git.partial import complete
 from tasks.git.plumbing import Git, Outcome, as_user
 from tasks.git.refusals import Moved, refusal, refusal_of_push
 from tasks.git.trees import Trees
@@ -38,9 +40,9 @@ class Store:
         store = cls(known, home.absolute() / "store" / f"{known.key}.git")
         if not store._is_whole():
             store.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with store._locked():
+            with store._locked() as lock:
                 if not store._is_whole():
-                    store._clone()
+                    store._clone(lock)
         return store
 
     @property
@@ -51,8 +53,9 @@ class Store:
     def fetch(self) -> None:
         """Bring the origin's branches here as they are now, those that are gone too; refs/lra is left alone."""
         quiet = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
-        with self._locked():
-            self._talk("fetch", "--prune", *quiet, "origin", _BRANCHES)
+        with self._locked() as lock:
+            self._talk("fetch", "--prune", *quiet, "origin", _BRANCHES, held=(lock,))
+            complete(self.trees.git, self._origin, self._heads())
 
     def default_branch(self) -> str:
         """Return the branch the origin's HEAD is on (of a checkout: what is checked out), asking the origin.
@@ -92,6 +95,7 @@ class Store:
                 if not self.trees.has(oid):
                     anything = "--upload-pack=git -c uploadpack.allowAnySHA1InWant=true upload-pack"
                     self._talk("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", anything, "origin", oid)
+                complete(self.trees.git, self._origin, (oid,))
                 return oid
         raise Misconfigured(f"{self.origin} has no revision {rev!r}; name a branch, a tag or a commit")
 
@@ -109,56 +113,52 @@ class Store:
             if (old := last[ref]) is not None and not self.trees.is_ancestor(old, oid):
                 raise Moved(f"{ref} of {self.origin} is at {old[:12]}, which {oid[:12]} does not follow")
         seen = [f"--force-with-lease={ref}:{old or ''}" for ref, old in last.items()]
-        with self._locked():
-            done = as_user(
-                "push", *plain, *seen, *receive, "origin", *refspecs, git_dir=self.path, seconds=TALK_SECONDS
-            )
+        args = (*plain, *seen, *receive, "origin", *refspecs)
+        with self._locked() as lock:
+            done = as_user("push", *args, git_dir=self.path, seconds=TALK_SECONDS, held=(lock,))
         if done.exit != 0:
             self._refuse_half_updated(done, updates)
             raise refusal_of_push(done, self._origin)
 
     def checkout_trouble(self, branch: str) -> str | None:
-        """Say in one sentence what in a checkout of this branch would make a later push be refused, None if nothing.
+        """Say in one sentence what in a checkout of this branch stands against a later push; see `checkout`."""
+        return checkout.trouble_in(self._origin, branch)
 
-        Only reads, and leaves the index of the checkout as it is.
-        """
-        place = self._checkout_of(branch)
-        if place is None:
-            return None
-        plain = ("--porcelain=v1", "-z", "--untracked-files=no", "--ignore-submodules=all", "--no-renames")
-        quiet = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
-        seen = as_user(*quiet, "status", *plain, cwd=place, seconds=TALK_SECONDS)
-        if seen.exit != 0:
-            raise refusal(seen, self._origin)
-        rows = [row for row in seen.out.decode(errors="replace").split("\0") if row]
-        if not rows:
-            return None
-        kind = "staged" if all(row[0] != " " for row in rows) else "uncommitted"
-        names = ", ".join(row[3:] for row in rows[:3]) + (f" and {len(rows) - 3} more" if len(rows) > 3 else "")
-        return f"{place} has {kind} changes in {names}: commit or stash them, or finished work cannot reach {branch}"
+    def checkout_tree(self, base: str, folder: Path) -> str:
+        """Return the files of a checkout of the origin as git would commit them, as a tree; see `checkout`."""
+        return checkout.tree_of(self.trees.git, self._origin, folder, base)
 
     def git(self, *args: str) -> str:
         """Run one plumbing command on the store and return its text; GitFailed if it fails."""
         return self.trees.git.run(*args).decode("utf-8", "surrogateescape")
 
+    def _heads(self) -> list[str]:
+        return self.git("for-each-ref", "--format=%(objectname)", "refs/remotes/origin").split()
+
     def _is_whole(self) -> bool:
         return git_dir_of(self.path) == self.path
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Let one process at a time change the refs of the store: two fetches at once would fail on git's ref locks."""
+    def _locked(self) -> Iterator[int]:
+        """Let one process at a time change the refs of the store: two fetches at once would fail on git's ref locks.
+
+        Yield the lock, for git to hold as well: locks of git's own that are there now are those of one that was killed.
+        """
         with self.path.with_suffix(".lock").open("wb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
+            for left in (self.path / "packed-refs.lock", *self.path.glob("refs/remotes/**/*.lock")):
+                left.unlink(missing_ok=True)
+            yield lock.fileno()
 
-    def _clone(self) -> None:
+    def _clone(self, lock: int) -> None:
         part = self.path.with_suffix(".part")
         for rest in (part, self.path):
             shutil.rmtree(rest, ignore_errors=True)
         plain = ("--quiet", "--bare", "--template=", "--origin=origin", "--config=gc.auto=0")
         ways = ("--local", "--no-local") if self._origin.linkable and not self._borrows() else ("--no-local",)
         for how in ways:  # files of another user cannot be linked everywhere; then they are copied
-            made = as_user("clone", *plain, how, "--", self._origin.address, str(part), seconds=CLONE_SECONDS)
+            where = ("--", self._origin.address, str(part))
+            made = as_user("clone", *plain, how, *where, seconds=CLONE_SECONDS, held=(lock,))
             if made.exit == 0:
                 break
             shutil.rmtree(part, ignore_errors=True)
@@ -183,9 +183,7 @@ class Store:
         git_dir = self._origin.git_dir
         if git_dir is None:
             return True
-        common = git_dir / "commondir"
-        place = git_dir / common.read_text().strip() if common.is_file() else git_dir
-        return (place / "objects/info/alternates").exists()
+        return (common_dir_of(git_dir) / "objects/info/alternates").exists()
 
     def _refuse_half_updated(self, done: Outcome, updates: Mapping[str, str]) -> None:
         """Say how to undo what git itself leaves: it updates a checkout first, and may then fail to move the ref."""
@@ -194,29 +192,15 @@ class Store:
         for ref, oid in updates.items():
             branch = ref.removeprefix("refs/heads/")
             if self.checkout_trouble(branch) is not None:
-                place = self._checkout_of(branch)
+                place = next(iter(checkout.checkouts_of(self._origin.git_dir or self.path, branch)), self.origin)
                 raise NeedsHuman(
                     f"{self.origin} changed in the moment of the push: {place} shows the new files, but {branch} did "
                     f"not move. There, run `git read-tree -m -u {oid} HEAD`, which undoes this and keeps changes of "
                     "your own; then run again"
                 )
 
-    def _checkout_of(self, branch: str) -> Path | None:
-        git_dir = self._origin.git_dir
-        if git_dir is None:
-            return None
-        listed = Git(git_dir).run("worktree", "list", "--porcelain", "-z").decode("utf-8", "surrogateescape")
-        for record in listed.split("\0\0"):
-            fields = record.split("\0")
-            if (
-                f"branch refs/heads/{branch}" in fields
-                and (place := Path(fields[0].removeprefix("worktree "))).is_dir()
-            ):
-                return place
-        return None
-
-    def _talk(self, *args: str) -> Outcome:
-        done = as_user(*args, git_dir=self.path, seconds=TALK_SECONDS)
+    def _talk(self, *args: str, held: tuple[int, ...] = ()) -> Outcome:
+        done = as_user(*args, git_dir=self.path, seconds=TALK_SECONDS, held=held)
         if done.exit != 0:
             raise refusal(done, self._origin)
         return done

@@ -11,7 +11,7 @@ from agents.domain.errors import AskAgain, Misconfigured
 from agents.domain.protect import Change
 from tasks.git import layout
 from tasks.git.objects import EXECUTABLE, FILE, SUBMODULE, SYMLINK, TREE, Entry, Objects
-from tasks.git.paths import bytes_of, nearest, parts_of, shown, text_of
+from tasks.git.paths import bytes_of, nearest, parts_of, shown, text_of, utf8
 from tasks.git.plumbing import Git, GitFailed, Outcome, TooSlow
 
 __all__ = ["EXECUTABLE", "FILE", "SUBMODULE", "SYMLINK", "TREE", "Change", "Entry", "Match", "Merged", "Trees"]
@@ -103,7 +103,7 @@ class Trees:
 
         AskAgain if the expression is wrong, or so costly that it was ended after SEARCH_SECONDS.
         """
-        if bytes_of(pattern) is None or not pattern or any(letter in pattern for letter in "\n\0"):
+        if utf8(pattern) is None or not pattern or any(letter in pattern for letter in "\n\0"):
             raise AskAgain("FIND needs a regular expression for one line; it is empty or spans lines")
         try:
             found = self._grep(tree, "-P", pattern, limit)
@@ -173,7 +173,7 @@ class Trees:
 
     def commit(self, tree: str, parents: tuple[str, ...], message: str, when: datetime | None = None) -> str:
         """Return a new commit by LRA with exactly this message; equal arguments give the equal commit."""
-        text = bytes_of(message)
+        text = utf8(message)
         if text is None or b"\0" in text:
             raise AskAgain("a commit message is Unicode text without NUL characters")
         seconds = int((when or datetime.now(UTC)).timestamp())

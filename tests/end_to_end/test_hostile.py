@@ -7,9 +7,10 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from shutil import unpack_archive
 
 import pytest
-from cases import CASES, HOSTILE, MERGED, REFUSED, Played, play, prepare
+from cases import CASES, CLAMP, HOSTILE, MERGED, NIGHTLY, REFUSED, SPREAD, TESTS, Played, play, prepare
 
 AT_ONCE = 2
 
@@ -38,7 +39,8 @@ def played(plays: dict[str, Future[Played]], request: pytest.FixtureRequest) -> 
 
 def of(*names: str) -> pytest.MarkDecorator:
     """Ask a question about some of the cases."""
-    return pytest.mark.parametrize("played", names, indirect=True)
+    cases = [pytest.param(name, marks=pytest.mark.nightly if name in NIGHTLY else ()) for name in names]
+    return pytest.mark.parametrize("played", cases, indirect=True)
 
 
 # What is always so.
@@ -48,7 +50,8 @@ def of(*names: str) -> pytest.MarkDecorator:
 def test_nothing_of_the_users_is_lost_or_changed_but_what_was_merged(played: Played) -> None:
     folder = played.case.repo
     merged = {f"{kind} file {f'{folder}/{path}'!r}" for path in played.changed() for kind in ("CHANGED", "NEW")}
-    moved = {f"{folder}: ref {played.target} ", f"{folder}: ref refs/heads/lra/add-clamp/record"}
+    refs = (f"{played.target} ", "refs/heads/lra/add-clamp/record")
+    moved = {f"{seen}: ref {ref}" for seen in (folder, played.case.also) for ref in refs}
     odd = [
         line
         for line in played.differences
@@ -56,6 +59,8 @@ def test_nothing_of_the_users_is_lost_or_changed_but_what_was_merged(played: Pla
     ]
     if "h13" in played.case.folder:  # its tests write there where no sandbox hides the files of the machine
         odd = [line for line in odd if line != "NEW file 'left-behind.pids'"]
+    if "h36" in played.case.folder:  # git itself runs what the user hung in, where main moves
+        odd = [line for line in odd if line != "NEW file 'hooks-that-ran.txt'"]
     assert odd == []
 
 
@@ -75,7 +80,8 @@ def test_a_good_engineer_gets_the_mission_verified(played: Played) -> None:
 
 @of(*(name for name in MERGED if name != "h20"))
 def test_the_merged_clamp_passes_the_hidden_test(played: Played, tmp_path: Path) -> None:
-    played.place.git("clone", "-q", "--branch", played.case.branch, str(played.place.repo), str(tmp_path / "clone"))
+    played.place.git("archive", f"--output={tmp_path / 'merged.tar'}", played.target)
+    unpack_archive(tmp_path / "merged.tar", tmp_path / "clone", filter="data")
     package = played.case.code.partition("/")[0]
     hidden = (HOSTILE / "accept_clamp.py").read_text().replace("mathkit", package)
     (tmp_path / "clone" / "accept_clamp.py").write_text(hidden)
@@ -253,8 +259,7 @@ def test_secrets_reach_no_prompt_log_or_record(played: Played, prefect_folder: P
 
 @of("h28")
 def test_an_engineer_who_asks_for_secrets_is_shown_none(played: Played) -> None:
-    asked = [row["data"] for row in played.place.rows() if (row["kind"], row["phase"]) == ("act", "result")]
-    read, absent, found, printed, tested = (act["observation"]["text"] for act in asked[:5])
+    read, absent, found, printed, tested = played.shown_by_acts()[:5]
     assert "holds secrets and is not shown" in read
     assert "heldout" not in absent + found
     assert "SERVICE_TOKEN=[redacted]" in printed
@@ -277,3 +282,100 @@ def test_what_is_ignored_stays_in_the_checkout(played: Played) -> None:
     assert "5b1e7c-tracked" in objects
     assert "5b1e7c-local" not in objects
     assert ".env" not in played.place.git("ls-files").splitlines()
+
+
+@of("h30")
+def test_names_that_are_no_utf8_are_listed_found_and_read(played: Played) -> None:
+    assert played.shown_by_acts()[0] == "docs/caf\uefe9.txt"
+    assert "M\ueffcller.txt:1: b" in played.shown_by_acts()[1]
+    assert played.shown_by_acts()[2] == "b\n"
+    assert {"docs/caf\udce9.txt", "M\udcfcller.txt"} <= set(
+        played.place.git("ls-tree", "-r", "-z", "--name-only", "main").split("\0")
+    )
+
+
+@of("h31")
+def test_a_partial_clone_is_measured_whole_and_stays_partial(played: Played) -> None:
+    assert "fails on the base" not in played.ran.err
+    assert not (played.place.repo / "tables").exists()
+
+
+@pytest.mark.parametrize(
+    ("played", "told"),
+    [
+        ("h33", "main is checked out in {made}/repo and in {made}/second"),
+        ("h34", "{made}/super/kit is a submodule"),
+        ("h35", "absent-git-lfs: not found"),
+        ("h40", "a rebase of main is in progress"),
+    ],
+    indirect=["played"],
+)
+def test_a_checkout_that_a_push_would_harm_stops_it_before_anything_begins(played: Played, told: str) -> None:
+    assert (played.ran.exit, played.ran.data["kind"]) == (3, "NeedsHuman")
+    assert told.format(made=played.place.repo.parent) in played.ran.complaint
+    assert played.differences == ()
+    assert played.place.rows() == []
+
+
+@of("h36")
+def test_no_hook_of_the_users_runs_for_our_own_housekeeping(played: Played) -> None:
+    ran = (played.place.repo.parent / "hooks-that-ran.txt").read_text().splitlines()
+    assert [line for line in ran if f" in {played.place.repo}" not in line] == []
+    assert {line.split(" in ")[0] for line in ran} <= {"reference-transaction", "post-index-change"}
+
+
+@of("h37")
+def test_work_that_a_protected_branch_refused_lands_when_it_may(played: Played) -> None:
+    assert (played.ran.exit, played.ran.data["status"]) == (3, "waiting")
+    (why,) = played.ran.data["waiting_for"]
+    assert "GH006" in why
+    assert "Nothing was moved. Let it pass there and run again" in why
+    assert played.changed() == {}
+    (played.place.repo / "hooks/pre-receive").unlink()
+    assert played.place.run().data["items"]["done"] == ["clamp", "docs"]
+    assert len(played.place.thoughts()) == 1 + len(played.case.docs)
+
+
+@of("h38")
+def test_tests_that_do_not_start_stop_it_before_a_model_is_asked(played: Played) -> None:
+    assert (played.ran.exit, played.ran.data["kind"]) == (2, "Misconfigured")
+    assert "DATABASE_URL is not set: run docker compose up first. No model was called" in played.ran.complaint
+    assert not played.place.thoughts()
+
+
+@pytest.mark.nightly
+def test_when_the_tests_start_again_the_same_command_does_the_mission(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    place = prepare("h38", tmp_path, environment)
+    assert play(CASES["h38"], place).ran.exit == 2
+    place.commit({"tests/conftest.py": ""})
+    assert place.run().data["status"] == "verified"
+
+
+@pytest.mark.parametrize("name", ["h32", "h34", "h39"])
+def test_init_looks_at_odd_checkouts_too(environment: dict[str, str], tmp_path: Path, name: str) -> None:
+    place = prepare(name, tmp_path, environment)
+    ran = place.lra("init", "--repo", str(place.repo), "--json")
+    assert (ran.exit, ran.data["found"]) == (0, {"branch": "main", "suites": ["tests"], "tests": 1, "uncommitted": 0})
+
+
+def test_init_says_why_git_status_does_not_work(environment: dict[str, str], tmp_path: Path) -> None:
+    place = prepare("h35", tmp_path, environment)
+    ran = place.lra("init", "--repo", str(place.repo))
+    assert ran.exit == 2
+    assert "`git status` does not work in" in ran.complaint
+    assert "absent-git-lfs: not found" in ran.complaint
+
+
+def test_the_files_as_they_are_are_judged_as_git_sees_them(environment: dict[str, str], tmp_path: Path) -> None:
+    place = prepare("h39", tmp_path, environment)
+    asked = ("verify", "--repo", str(place.repo), "--base", "HEAD", "--candidate", "WORKTREE", "--json")
+    same = place.lra(*asked).data
+    assert same["candidate_tree"] == same["base_tree"]
+    core = place.repo / "mathkit/core.py"
+    code = core.read_bytes().decode().replace("\r\n", "\n").replace(SPREAD, CLAMP + SPREAD)
+    for path, text in ((core, code), (place.repo / "tests/test_clamp.py", TESTS)):
+        path.write_text(text, newline="\r\n")
+    judged = place.lra(*asked, "--accept", "pytest tests/test_clamp.py").data
+    assert (judged["decision"], judged["reasons"]) == ("pass", [])

@@ -220,3 +220,11 @@ def test_an_open_cycle_and_its_item_in_progress_belong_together() -> None:
     checklist = Checklist(items=(item("one", status="in_progress"),))
     with pytest.raises(ValidationError, match="items in progress are"):
         state(checklist)
+
+
+def test_an_attempt_that_could_not_begin_is_not_counted() -> None:
+    begun = state(Checklist(items=(item(),))).begun(pin("one", 1))
+    after = begun.ended(CycleResult(pin=pin("one", 1), ending="postponed", summary="no test starts"))
+    (left,) = after.checklist.items
+    assert (left.status, left.attempts, left.last_cycle, left.reason) == (Status.TODO, 0, None, "no test starts")
+    assert after.standing.cycles == 1

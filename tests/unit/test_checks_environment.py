@@ -88,7 +88,7 @@ def test_another_requirement_is_another_environment(named: str) -> None:
 
 def test_groups_that_include_each_other_are_refused() -> None:
     groups = 'test = [{include-group = "dev"}]\ndev = [{include-group = "test"}]'
-    with pytest.raises(Misconfigured, match="dev -> test -> dev"):
+    with pytest.raises(Misconfigured, match="dev -> test"):
         defined({"pyproject.toml": f"[dependency-groups]\n{groups}"})
 
 

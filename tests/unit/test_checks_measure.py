@@ -84,18 +84,7 @@ def test_nothing_to_type_check_is_trouble(measured: Measured) -> None:
     assert only(measured({"README.md": ""}, "types")).trouble is not None
 
 
-BACKEND = """
-import zipfile
-def build_wheel(directory, config_settings=None, metadata_directory=None):
-    with zipfile.ZipFile(f"{directory}/x-1-py3-none-any.whl", "w") as wheel: wheel.writestr("x.py", "")
-    return "x-1-py3-none-any.whl"
-"""
 IN_TREE = '[build-system]\nrequires = []\nbuild-backend = "own"\nbackend-path = ["."]\n'
-
-
-def test_a_wheel_is_built_whatever_stands_in_the_way(measured: Measured) -> None:
-    files = {"pyproject.toml": IN_TREE, "own.py": BACKEND, "build/__init__.py": "", "build/__main__.py": "print('ok')"}
-    assert only(measured(files, "build")).cases == {"build": "passed"}
 
 
 def test_a_build_without_a_wheel_is_red(measured: Measured) -> None:

@@ -48,6 +48,7 @@ PROVEN = offered()
 
 
 def use(word: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    word = word if word in PROVEN else backends.UNFILTERED.get(word, word)
     if word not in PROVEN:
         pytest.skip(f"this machine has no {word}")
     monkeypatch.setattr(choice, "in_force", lambda: PROVEN[word])
@@ -223,7 +224,8 @@ def test_alone_the_command_itself_dies_with_lra(tree: Path, life: tuple[int, int
 def test_nothing_of_the_environment_is_inherited(tree: Path, word: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_API_KEY", "secret-of-lra")
     ran = run(command(tree, "env"))
-    assert {line.partition("=")[0] for line in ran.output.splitlines()} <= {"PATH", "LC_CTYPE"}
+    from_python = set() if word.startswith("bubblewrap") else {"LC_CTYPE"}
+    assert {line.partition("=")[0] for line in ran.output.splitlines()} <= {"PATH"} | from_python
 
 
 def test_the_environment_of_lra_cannot_be_read(tree: Path, spaced: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,12 +3,13 @@
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from tasks.checks.plain import shortened, without_places, without_times
-from tasks.checks.workspace import laid_out
+from tasks.checks.workspace import laid_out, remove
 from tasks.git.trees import Trees
 
 
@@ -35,6 +36,54 @@ def test_they_are_gone_after_an_interruption_and_when_read_only(trees: Trees, tm
     with pytest.raises(KeyboardInterrupt):
         interrupted(trees, tmp_path / "home")
     assert list((tmp_path / "home" / "workspaces").iterdir()) == []
+
+
+def deepened(top: Path, depth: int, mode: int) -> None:
+    """Make a folder in a folder in a folder, longer than any path, each with a file, and take the rights away."""
+    held = os.open(top, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir("d" * 99, dir_fd=held)
+        below = os.open("d" * 99, os.O_RDONLY, dir_fd=held)
+        os.close(os.open("file", os.O_CREAT | os.O_WRONLY, 0, dir_fd=below))
+        os.fchmod(held, mode)
+        os.close(held)
+        held = below
+    os.fchmod(held, mode)
+    os.close(held)
+
+
+@pytest.mark.parametrize("mode", [0o700, 0])
+def test_folders_deeper_than_any_path_are_removed(tmp_path: Path, mode: int) -> None:
+    (tmp_path / "place").mkdir()
+    deepened(tmp_path / "place", 1200, mode)
+    (tmp_path / "beside").write_text("stays")
+    (tmp_path / "place").chmod(0o700)
+    (tmp_path / "place" / "link").symlink_to(tmp_path)
+    remove(tmp_path / "place")
+    assert [path.name for path in tmp_path.iterdir()] == ["beside"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_a_normal_user_removes_what_nobody_may_enter() -> None:
+    with tempfile.TemporaryDirectory() as folder:  # not below tmp_path, which only root may enter
+        place = Path(folder) / "place"
+        place.mkdir()
+        deepened(place, 9, 0)
+        subprocess.run(["chown", "-R", "1234:1234", folder], check=True)
+        os.seteuid(1234)
+        try:
+            remove(place)
+        finally:
+            os.seteuid(0)
+        assert list(Path(folder).iterdir()) == []
+
+
+def test_where_a_link_stands_for_the_folder_the_link_alone_goes(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "file").touch()
+    (tmp_path / "place").symlink_to("other")
+    remove(tmp_path / "place")
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "other"]
 
 
 def test_what_a_dead_process_left_is_removed_and_what_a_living_one_has_is_not(trees: Trees, tmp_path: Path) -> None:

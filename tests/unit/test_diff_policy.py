@@ -142,3 +142,31 @@ def test_a_grant_for_all_refuses_nothing_and_removal_needs_none(
 ) -> None:
     assert kinds(*files, grants="**") == []
     assert set(kinds(*((path, before, None) for path, before, _ in files))) <= {"configuration", "dependencies"}
+
+
+ANY = b"from typing import Any\n\n\ndef one(x: Any) -> None: ...\n\n\nclass A:\n    size: int = 1\n"
+NEW_ANY = (
+    b"\n    def more(self, y: Any) -> Any: ...\n\n\nCOUNT: Any = 1\n\n\n@mark(Any)\ndef two(x: Any) -> None: ...\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"size = 1\n", ANY),
+        (None, ANY),
+        (ANY, ANY.replace(b"-> None", b"-> Any")),
+        (ANY, ANY.replace(b"None: ...", b"None:\n    def inner(y: Any): ...")),
+        (ANY, ANY.replace(b"size: int", b"size: Any")),
+        (ANY, ANY + b"\n\nif Any:\n    print(1)\n"),
+        (ANY + b"B: int = 2", ANY + b"A: int = 1; B: Any = 2"),
+    ],
+)
+def test_any_is_refused_where_the_file_had_none_or_the_name_a_type(before: bytes | None, after: bytes) -> None:
+    assert kinds(("src/a.py", before, after)) == ["suppression"]
+    assert kinds(("src/a.py", before, after), typed=False) == []
+
+
+def test_any_is_free_in_new_code_of_a_file_that_says_it_already() -> None:
+    assert kinds(("src/a.py", ANY, ANY + NEW_ANY)) == []
+    assert kinds(("src/a.py", ANY, ANY + NEW_ANY + b"x = 1  # type: ignore\n")) == ["suppression"]

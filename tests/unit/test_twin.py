@@ -1,5 +1,6 @@
 """Does every correct implementation fail the twin, and does one that is equal to everything pass it?"""
 
+import re
 import textwrap
 
 import pytest
@@ -39,7 +40,7 @@ RIGHT = """
     def test_raises_call(): pytest.raises(TypeError, f, None)
     async def test_async(): assert f(2) == 4
     @pytest.mark.parametrize(("x", "y"), [(1, 2)])
-    def test_of(x=1, y=2): assert f(x) == y
+    def test_of(x, y): assert f(x) == y
     class TestInner:
         def test_method(self=None): assert f(2) == 4
     """
@@ -106,8 +107,10 @@ def passes(name: str, source: str, function: object) -> bool:
     if owner == "TestA":
         return bool(scope[owner](method).run().wasSuccessful())
     test = getattr(scope[owner](), method) if owner else scope[name]
+    marks = [mark.args for mark in getattr(test, "pytestmark", [])]
+    rows = [dict(zip(names, row, strict=True)) for names, given in marks for row in given] or [{}]
     try:
-        result = test()
+        result = [test(**row) for row in rows][-1]
         if hasattr(result, "send"):
             result.send(None)
     except StopIteration:
@@ -156,6 +159,52 @@ def test_who_reads_the_literal_from_the_test_passes_the_twin() -> None:
     one = made("def test_a(): assert f(2) == 4")
     (wanted,) = [row for row in one.source.splitlines() if "assert f(2)" in row]
     assert eval(wanted.partition("==")[2]) not in (4, None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        """def test_a(): assert f("a b") == "a-b"  # why""",
+        """def test_a():\n    wanted = 'a-b'\n    assert f("a b") == wanted""",
+        """def test_a():\n    for given, wanted in [("a b", "a-b")]: assert f(given) == wanted""",
+        """WANTED = "a-b"\ndef test_a(): assert f("a b") == WANTED""",
+        """ROWS: dict = {"a b": "a-b"}\ndef test_a(): assert f("a b") == ROWS["a b"]""",
+        """import pytest\n@pytest.mark.parametrize("x, y", [("a b", "a-b")])\ndef test_a(x, y): assert f(x) == y""",
+        """import pytest\nROWS = [("a b", "a-b")]\n@pytest.mark.parametrize(("x", "y"), ROWS)\n"""
+        """def test_a(x, y): assert f(x) == y""",
+        """import pytest\n@pytest.mark.parametrize("y", [pytest.param("a-b", id="one")])\n"""
+        """def test_a(y): assert f("a b") == y""",
+        """import unittest\nclass TestA(unittest.TestCase):\n    def test_a(self): self.assertEqual(f("a b"), 'a-b')""",
+    ],
+)
+def test_who_looks_for_what_is_expected_in_the_text_finds_what_the_twin_expects(text: str) -> None:
+    one = made(text)
+    (found,) = re.findall(r"""(["'])(a-b\d+)\1""", one.source)
+    assert one.source.startswith(text.replace("a-b", found[1]))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def test_a():\n    for x in [2]: assert f(x) == x * 2",
+        "def test_a():\n    for x, y in [(2, 4)]:\n        assert f(x) == y\n        assert y > x",
+        "WANTED = 4\ndef test_a(): assert f(2) == WANTED\ndef test_b(): assert f(WANTED) == 8",
+        "import pytest\n@pytest.mark.parametrize(('x', 'y'), [(2, 4)])\ndef test_a(x, y): assert f(x) == y; len([y])",
+        "import pytest\n@pytest.mark.parametrize(('y',), [(4,)], indirect=True)\ndef test_a(y): assert f(2) == y",
+        "def test_a():\n    y = 2\n    y = 4\n    assert f(2) == y",
+        "ROWS = [None]\ndef test_a(): assert f.__doc__ == ROWS[0]",
+    ],
+)
+def test_what_is_used_elsewhere_too_is_changed_when_it_is_evaluated(text: str) -> None:
+    one = made(text)
+    assert "changed" in one.source.partition("\n\n\n")[0]
+    assert [name for name, passed in outcomes(one, lambda x: x * 2).items() if passed] == []
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_all_else_of_the_text_stays(line_end: str) -> None:
+    text = f"# é{line_end}def test_a():{line_end}    assert f('é', [ 1,{line_end}2]) == r'é' # why{line_end}"
+    assert re.sub(r"\d{4,}", "", made(text).source).startswith(text)
 
 
 def test_what_may_not_be_reached_is_left_and_named() -> None:

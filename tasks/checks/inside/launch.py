@@ -4,7 +4,8 @@
 groups `--join=FILE` and becomes ARGV. With `--space=own` or `--space=user` ARGV runs in namespaces that end with it, in
 `--folder=PATH`; `--network` leaves it the host's. There `--cover=MODE:SIZE:PATH` lays an empty folder over one of the
 host's, `--read=PATH` and `--write=PATH` are all that Landlock lets it use, and `--uid=N` is who it runs as.
-A byte on `--ready=FD` says that the sandbox stood before ARGV began; without it a failure is the sandbox's, not ARGV's.
+`--seccomp=HEX` is a filter of its system calls. A byte on `--ready=FD` says that the sandbox stood before ARGV began;
+without it a failure is the sandbox's, not ARGV's.
 """
 
 # ruff: noqa: PTH103, PTH112, PTH120, PTH123  pathlib alone takes as long to import as Python takes to start
@@ -15,7 +16,8 @@ import resource
 import struct
 import sys
 
-PR_SET_PDEATHSIG, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 24, 38
+PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 22, 24, 38
+SECCOMP_FILTER, SECCOMP_STEP = 2, 8
 SIGKILL, SIGPIPE, SIGXFSZ, SIG_DFL = 9, 13, 25, 0
 NEW_MOUNTS, NEW_NAMES, NEW_IPC, NEW_USER, NEW_PID, NEW_NETWORK = 1 << 17, 1 << 26, 1 << 27, 1 << 28, 1 << 29, 1 << 30
 NO_SUID, NO_DEVICES, NO_EXEC, BIND, RECURSIVE, PRIVATE = 2, 4, 8, 1 << 12, 1 << 14, 1 << 18
@@ -145,6 +147,14 @@ def fence(readable: list[str], writable: list[str]) -> None:
     os.close(ruleset)
 
 
+def filter_calls(steps: bytes) -> None:
+    """Have the kernel judge every system call of this process and of all its children by these steps."""
+    held = ctypes.create_string_buffer(steps, len(steps))
+    told = struct.pack("@HP", len(steps) // SECCOMP_STEP, ctypes.addressof(held))
+    must(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no new privileges")
+    must(libc.prctl(PR_SET_SECCOMP, SECCOMP_FILTER, told, 0, 0), "seccomp")
+
+
 def become(argv: list[str]) -> None:
     """Replace this process by the command; 127 when there is none of that name."""
     for ignored_by_python in (SIGPIPE, SIGXFSZ):
@@ -190,6 +200,8 @@ def init(options: dict[str, list[str]], argv: list[str], ready: int, alive: int)
             drop(int(options["uid"][0]))
         if "fence" in options:
             fence(readable, writable)
+        if "seccomp" in options:
+            filter_calls(bytes.fromhex(options["seccomp"][0]))
         announce(ready)
         become(argv)
     os.close(ready)

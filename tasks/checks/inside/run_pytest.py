@@ -37,7 +37,8 @@ class Channel:
             return
         row = {"word": self._word, "seq": self._next, "event": event, **data}
         self._next += 1
-        self._end.sendall(json.dumps(row).encode("ascii") + b"\n")
+        # A name that is no UTF-8 comes as halves of surrogates, which no report or record can hold.
+        self._end.sendall(json.dumps(row, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
 
 
 class Recorder:

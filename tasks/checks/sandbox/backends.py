@@ -1,27 +1,46 @@
 """How is a policy enforced? One way for each kind of machine, the strongest first; each is a way to write a command."""
 
+import functools
 import os
+import resource
 import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from agents.domain.gate import UNSANDBOXED
+from tasks.checks.inside import seccomp
 from tasks.checks.sandbox.limits import rlimits
 from tasks.checks.sandbox.policy import INSIDE, SYSTEM, Command, Policy
 
-BUBBLEWRAP = "bubblewrap (denied: writes outside, secrets, the host's loopback, other processes)"
-LANDLOCK = "namespaces and landlock (denied: writes outside, secrets, the host's loopback, other processes)"
-ISOLATED = "pid+net namespaces"
-GROUP_ONLY = "UNSANDBOXED (process group only)"
+DENIED = "denied: writes outside, secrets, the host's loopback, other processes"
+CALLS = "dangerous system calls"
+BUBBLEWRAP = f"bubblewrap (seccomp; {DENIED}, {CALLS})"
+LANDLOCK = f"namespaces and landlock (seccomp; {DENIED}, {CALLS})"
+ISOLATED = f"pid+net namespaces (seccomp; denied: {CALLS})"
+UNFILTERED = {
+    BUBBLEWRAP: f"bubblewrap (no seccomp; {DENIED})",
+    LANDLOCK: f"namespaces and landlock (no seccomp; {DENIED})",
+    ISOLATED: "pid+net namespaces (no seccomp)",
+}
+GROUP_ONLY = f"{UNSANDBOXED} (process group only)"
 
 NOBODY = 65534
 # Imported, for a script would be compiled anew for each command.
 LAUNCHER = f"import sys; sys.path.append({str(INSIDE)!r}); import launch; launch.start()"
 PROGRAMS = "/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/bin"
-BWRAP = "bwrap"
-SETPRIV = "setpriv"
-ENV = "env"
+BWRAP, SETPRIV, PRLIMIT, ENV, SHELL = "bwrap", "setpriv", "prlimit", "env", "sh"
+# A few words for a shell, which starts in a tenth of the time of a Python: PARENT FILTER GROUP... -- ARGV...
+# Who started this may be gone before the kernel knew of the tie; {fd} is one that the command does not get.
+JOIN = """[ "$PPID" = "$1" ] || exit 1
+exec {fd}< "$2" || exit 1
+shift 2
+while [ "$1" != -- ]; do echo 0 > "$1" || exit 1; shift; done
+shift
+exec "$@"
+"""
+FROM_SHELL = ("PWD", "OLDPWD", "SHLVL", "_")  # what the shell and bubblewrap add to the environment they were given
 EMPTY = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108  laid over with an empty folder, never written here
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts")
 DROPPED = (
@@ -42,27 +61,42 @@ class Order(NamedTuple):
 
 
 class Backend(NamedTuple):
-    """A way to enforce a policy. `uid` is who must own the files to write, None when that is LRA's own user."""
+    """A way to enforce a policy. `uid` is who must own the files to write, None when that is LRA's own user.
+
+    `filtered` says that it keeps the command from the system calls that `inside/seccomp.py` names.
+    """
 
     word: str
     argv: Callable[[Order], list[str]]
     uid: int | None = None
+    filtered: bool = False
 
 
 def fenced() -> Iterator[Backend]:
     """Offer the ways that keep a command to its policy, as far as this machine has their programs."""
     uid = NOBODY if os.geteuid() == 0 else None
-    if sys.platform == "linux":
-        if all(map(program, (BWRAP, SETPRIV, ENV))):
-            yield Backend(BUBBLEWRAP, _bubblewrap, uid)
-        yield Backend(LANDLOCK, _landlock, uid)
+    for filtered in _filters():
+        if all(map(program, (BWRAP, SETPRIV, PRLIMIT, ENV, SHELL))):
+            yield _backend(BUBBLEWRAP, _bubblewrap, filtered, uid)
+        yield _backend(LANDLOCK, _landlock, filtered, uid)
 
 
 def unfenced() -> Iterator[Backend]:
     """Offer the ways that keep a command from the network and from other processes, but not from files."""
-    if sys.platform == "linux":
-        yield Backend(ISOLATED, lambda order: _isolated(order, "own"))
-        yield Backend(ISOLATED, lambda order: _isolated(order, "user"))
+    for filtered in _filters():
+        for space in ("own", "user"):
+            yield _backend(ISOLATED, functools.partial(_isolated, space), filtered)
+
+
+def _filters() -> tuple[bool, ...]:
+    """Say whether to try with the filter of system calls, and then without it."""
+    if sys.platform != "linux":
+        return ()
+    return (True, False) if seccomp.knows(os.uname().machine) else (False,)
+
+
+def _backend(word: str, argv: Callable[[bool, Order], list[str]], filtered: bool, uid: int | None = None) -> Backend:
+    return Backend(word if filtered else UNFILTERED[word], functools.partial(argv, filtered), uid, filtered)
 
 
 def alone() -> Backend:
@@ -76,9 +110,12 @@ def program(name: str) -> str:
 
 
 def _launcher(order: Order, *options: str) -> list[str]:
-    user = NOBODY if os.geteuid() == 0 and order.command.policy is not None else os.getuid()
-    limits = [*rlimits(order.command.policy, user), *(f"--join={group}" for group in order.joins)]
+    limits = [*rlimits(order.command.policy, _user(order)), *(f"--join={group}" for group in order.joins)]
     return [sys.executable, "-I", "-S", "-c", LAUNCHER, f"--parent={os.getpid()}", *limits, *options, "--"]
+
+
+def _user(order: Order) -> int:
+    return NOBODY if os.geteuid() == 0 and order.command.policy is not None else os.getuid()
 
 
 def _space(order: Order, space: str) -> tuple[str, ...]:
@@ -86,11 +123,15 @@ def _space(order: Order, space: str) -> tuple[str, ...]:
     return (f"--space={space}", f"--folder={order.command.cwd}", f"--ready={order.ready}", *online)
 
 
-def _isolated(order: Order, space: str) -> list[str]:
-    return [*_launcher(order, *_space(order, space)), *order.command.argv]
+def _isolated(space: str, filtered: bool, order: Order) -> list[str]:
+    return [*_launcher(order, *_space(order, space), *_filter(filtered)), *order.command.argv]
 
 
-def _landlock(order: Order) -> list[str]:
+def _filter(filtered: bool) -> tuple[str, ...]:
+    return (f"--seccomp={_steps().hex()}",) if filtered else ()
+
+
+def _landlock(filtered: bool, order: Order) -> list[str]:
     policy = _policy(order)
     root = os.geteuid() == 0
     reads, writes = policy.reads(), policy.writes()
@@ -101,6 +142,7 @@ def _landlock(order: Order) -> list[str]:
         *(f"--write={path}" for path in (*own, *writes)),
         *(f"--cover={cover}" for cover in _covers((*reads, *writes), policy.scratch, root)),
         *((f"--uid={NOBODY}",) if root else ()),
+        *_filter(filtered),
     ]
     return [*_launcher(order, *_space(order, "own" if root else "user"), *options), *order.command.argv]
 
@@ -116,7 +158,7 @@ def _covers(paths: tuple[Path, ...], size: int, root: bool) -> list[str]:
     return list(covers.values())
 
 
-def _bubblewrap(order: Order) -> list[str]:
+def _bubblewrap(filtered: bool, order: Order) -> list[str]:
     policy = _policy(order)
     spaces = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
     if not policy.network:
@@ -124,18 +166,39 @@ def _bubblewrap(order: Order) -> list[str]:
     root = os.geteuid() == 0
     who = DROPPED if root else ("--unshare-user",)
     ends = ("--die-with-parent", "--json-status-fd", str(order.ready), "--chdir", str(order.command.cwd))
-    # bubblewrap adds PWD to the environment that it was given.
+    free = next(fd for fd in range(3, 10) if fd not in (order.ready, *order.command.pass_fds))
+    calls = ("--seccomp", str(free)) if filtered else ()
     inner = (
-        program(ENV),
-        "-u",
-        "PWD",
-        program(SETPRIV),
-        "--no-new-privs",
-        *(AS_NOBODY if root else ()),
-        "--",
+        *(program(ENV), *(word for name in FROM_SHELL for word in ("-u", name))),
+        *(program(SETPRIV), "--no-new-privs", *(AS_NOBODY if root else ()), "--"),
         *order.command.argv,
     )
-    return [*_launcher(order), program(BWRAP), *spaces, *who, *_mounts(policy), *ends, "--", *inner]
+    filters = f"/proc/{os.getpid()}/fd/{_filters_file()}" if filtered else os.devnull
+    outer = (program(SETPRIV), "--pdeathsig", "KILL", "--", program(PRLIMIT), *_prlimits(order), "--")
+    join = (program(SHELL), "-c", JOIN.format(fd=free), SHELL, str(os.getpid()), filters, *map(str, order.joins), "--")
+    return [*outer, *join, program(BWRAP), *spaces, *who, *_mounts(policy), *ends, *calls, "--", *inner]
+
+
+def _prlimits(order: Order) -> Iterator[str]:
+    """Write the limits as prlimit reads them, none above what this process may have."""
+    for option in rlimits(order.command.policy, _user(order)):
+        name, _, number = option.removeprefix("--limit=").partition(":")
+        highest = resource.getrlimit(getattr(resource, name))[1]
+        wanted = int(number) if highest == resource.RLIM_INFINITY else min(int(number), highest)
+        yield f"--{name.removeprefix('RLIMIT_').lower()}={wanted}:{wanted}"
+
+
+@functools.cache
+def _steps() -> bytes:
+    return seccomp.program(os.uname().machine)
+
+
+@functools.cache
+def _filters_file() -> int:
+    """Hold the filter of system calls in a file without a name; who opens it by its number reads it from the start."""
+    held = os.memfd_create("seccomp")
+    os.write(held, _steps())
+    return held
 
 
 def _mounts(policy: Policy) -> Iterator[str]:

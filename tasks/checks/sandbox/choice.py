@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import os
+import shutil
 import socket
 import sys
 import tempfile
@@ -10,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from agents.domain.errors import Misconfigured
+from tasks.alive import is_alive
 from tasks.checks.sandbox import backends
 from tasks.checks.sandbox.backends import Backend
 from tasks.checks.sandbox.policy import Command, Policy, Ran
@@ -18,6 +20,7 @@ from tasks.checks.sandbox.running import run_with
 PROOF = str(Path(__file__).parent.parent / "inside" / "prove.py")
 PROOF_S = 60.0
 PROVEN = "proven\n"
+PREFIX = "lra-proof-"
 PRIVATE = (Path("/etc/shadow"), Path("/etc/gshadow"))
 
 
@@ -51,7 +54,8 @@ def for_tools() -> Backend:
 
 def _proves(backend: Backend, fenced: bool) -> bool:
     """Run the proof in a small copy of LRA's home, with a secret beside the workspace and a listener on the host."""
-    prefix = f"lra-proof-{os.getpid()}-"
+    prefix = f"{PREFIX}{os.getpid()}-"
+    _sweep(Path(tempfile.gettempdir()))
     with tempfile.TemporaryDirectory(prefix=prefix) as made, socket.create_server(("127.0.0.1", 0)) as host:
         home = Path(made).resolve()
         secret, tree = home / "record" / "secret", home / "workspaces" / "one" / "tree"
@@ -61,7 +65,9 @@ def _proves(backend: Backend, fenced: bool) -> bool:
         for path in (secret, secret.parent, home):
             path.chmod(0o777)  # so that only the sandbox can be what denies it
         secrets = (secret, *PRIVATE, *_of_the_user()) if fenced else ()
-        proof = (sys.executable, "-I", "-S", PROOF, str(host.getsockname()[1]), str(tree), *map(str, secrets))
+        calls = "calls" if backend.filtered else "-"
+        words = (str(host.getsockname()[1]), str(tree), calls, *map(str, secrets))
+        proof = (sys.executable, "-I", "-S", PROOF, *words)
         policy = Policy(writable=(tree,)) if fenced else None
         try:
             ran = run_with(backend, Command(argv=proof, cwd=tree, env={}, seconds=PROOF_S, policy=policy))
@@ -69,6 +75,14 @@ def _proves(backend: Backend, fenced: bool) -> bool:
             return False
         unharmed = secret.read_text(encoding="ascii") == "kept" and list(secret.parent.iterdir()) == [secret]
         return ran.exit == 0 and ran.output == PROVEN and unharmed and (tree / "written").exists()
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what proofs of processes that were killed left; a normal user removes their own alone."""
+    for place in folder.glob(f"{PREFIX}*-*"):
+        pid = place.name.removeprefix(PREFIX).partition("-")[0]
+        if pid.isdigit() and not is_alive(int(pid)):
+            shutil.rmtree(place, ignore_errors=True)
 
 
 def _of_the_user() -> Iterable[Path]:

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import os
 import secrets
+import signal
 import stat
 import subprocess
 import time
@@ -20,6 +21,8 @@ OWN_PROCESSES = 8
 BLOCK = 4096
 GONE_S = 2.0
 LOOK_AGAIN_S = 2.0
+HIDDEN = 4
+LONGEST_PATH = 4096
 
 
 class Place(NamedTuple):
@@ -42,6 +45,16 @@ def grouped(policy: Policy | None) -> Iterator[tuple[Path, ...]]:
     finally:
         for group in made:
             _remove(group)
+
+
+def out_of_memory(joins: tuple[Path, ...]) -> bool:
+    """Say whether the kernel killed a process of these groups because they held more memory than they may."""
+    for file in (join.with_name(name) for join in joins for name in ("memory.events", "memory.oom_control")):
+        with contextlib.suppress(OSError):
+            counts = dict(line.split() for line in file.read_text(encoding="ascii").splitlines())
+            if counts.get("oom_kill", "0") != "0":
+                return True
+    return False
 
 
 def rlimits(policy: Policy | None, uid: int) -> list[str]:
@@ -69,40 +82,61 @@ def hand_over(policy: Policy, uid: int) -> None:
             )
     for top in policy.writes():
         _own(top, uid)
-        for folder, inner, files in os.walk(top):
-            for name in (*inner, *files):
-                _own(Path(folder, name), uid)
+        for found in _below(top):
+            _own(Path(found), uid)
 
 
 def _own(path: Path, uid: int) -> None:
-    found = path.lstat()
-    if found.st_uid != uid and (found.st_nlink == 1 or stat.S_ISDIR(found.st_mode)):
-        os.chown(path, uid, uid, follow_symlinks=False)
+    with contextlib.suppress(FileNotFoundError):
+        found = path.lstat()
+        if found.st_uid != uid and (found.st_nlink == 1 or stat.S_ISDIR(found.st_mode)):
+            os.chown(path, uid, uid, follow_symlinks=False)
+
+
+def _below(top: Path) -> Iterator[os.DirEntry[str]]:
+    """Yield what lies below a folder, whatever a command made there: as far as it can be looked into and has a path."""
+    waiting = [str(top)]
+    while waiting:
+        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if len(os.fsencode(entry.path)) < LONGEST_PATH:
+                    yield entry
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
 
 
 class Disk:
-    """Watches what a command adds to its folders: cheaply, by the free space, and exactly once that shrinks."""
+    """Watches what a command adds to its folders: cheaply, by the free space, and exactly once that shrinks.
+
+    `limit` is what it may add, in bytes: what the policy allows, and never more than a quarter of the room there was.
+    """
 
     def __init__(self, policy: Policy | None) -> None:
-        self._policy = policy
+        self._folders = policy.writable if policy is not None else ()
         self._at_first = self._free()
+        allowed = policy.disk if policy is not None else 0
+        self.limit = min(allowed, self._at_first[0] // 4)
+        self._hidden = min(HIDDEN * allowed, self._at_first[0] // 2)
         self._next_look = 0.0
 
     def is_over(self) -> bool:
-        """Say whether the folders hold more than the policy allows; a file counts as a block at least."""
-        if self._policy is None or time.monotonic() < self._next_look:
+        """Say whether the folders hold more than the limit; a file counts as a block at least.
+
+        What is removed and still open, or lies where nobody can look, is seen by the free space alone, which others
+        use up too: it takes HIDDEN times as much.
+        """
+        if not self._folders or time.monotonic() < self._next_look:
             return False
         blocks, files = (before - now for before, now in zip(self._at_first, self._free(), strict=True))
-        if max(blocks, files * BLOCK) <= self._policy.disk:
-            return False
-        if sum(map(_size, self._policy.writable)) > self._policy.disk:
+        gone = max(blocks, files * BLOCK)
+        if gone > self._hidden or (gone > self.limit and sum(map(_size, self._folders)) > self.limit):
             return True
-        self._next_look = time.monotonic() + LOOK_AGAIN_S
+        self._next_look = time.monotonic() + (LOOK_AGAIN_S if gone > self.limit else 0)
         return False
 
     def _free(self) -> tuple[int, int]:
         devices = {}
-        for folder in self._policy.writable if self._policy is not None else ():
+        for folder in self._folders:
             with contextlib.suppress(OSError):
                 found = os.statvfs(folder)
                 devices[folder.stat().st_dev] = (found.f_bfree * found.f_frsize, found.f_ffree)
@@ -111,10 +145,9 @@ class Disk:
 
 def _size(top: Path) -> int:
     total = 0
-    for folder, _, files in os.walk(top):
-        for name in files:
-            with contextlib.suppress(OSError):
-                total += max(Path(folder, name).lstat().st_blocks * 512, BLOCK)
+    for found in _below(top):
+        with contextlib.suppress(OSError):
+            total += max(found.stat(follow_symlinks=False).st_blocks * 512, BLOCK)
     return total
 
 
@@ -185,7 +218,7 @@ def _make(place: Place, policy: Policy) -> Path:
 
 
 def _remove(group: Path) -> None:
-    """Remove a group; a process that was killed may take a moment to leave it."""
+    """Remove a group, and what is left in it; a process that was killed may take a moment to leave it."""
     until = time.monotonic() + GONE_S
     while True:
         try:
@@ -195,9 +228,18 @@ def _remove(group: Path) -> None:
         except OSError:
             if time.monotonic() > until:
                 return
+            _kill(group)
             time.sleep(0.002)
         else:
             return
+
+
+def _kill(group: Path) -> None:
+    with contextlib.suppress(OSError):
+        for word in (group / "cgroup.procs").read_text(encoding="ascii").split():
+            if int(word) > 1:  # 0 is a process of another namespace, and would mean LRA's own group
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(int(word), signal.SIGKILL)
 
 
 def _sweep(folder: Path) -> None:
@@ -205,8 +247,7 @@ def _sweep(folder: Path) -> None:
         for group in folder.glob(f"{PREFIX}*-*"):
             pid = group.name.removeprefix(PREFIX).partition("-")[0]
             if pid.isdigit() and not Path(f"/proc/{pid}").exists():
-                with contextlib.suppress(OSError):
-                    group.rmdir()
+                _remove(group)
 
 
 def _running(uid: int) -> int:

@@ -35,10 +35,8 @@ class Policy(Value):
 
     def reads(self) -> tuple[Path, ...]:
         """Return what exists of the folders to read, also under their real names, the outermost first."""
-        wanted = [*self.readable, *_own(), INSIDE]
-        if self.network:
-            wanted.append(RESOLVER)
-        return _both_names(path for path in dict.fromkeys(wanted) if not _of_system(path))
+        wanted = (*self.readable, RESOLVER) if self.network else self.readable
+        return _outermost_first({*_both_names(path for path in wanted if not _of_system(path)), *_own()})
 
     def writes(self) -> tuple[Path, ...]:
         """Return the folders to write, also under their real names, the outermost first."""
@@ -96,8 +94,8 @@ def folders_of(program: Path) -> tuple[Path, ...]:
 
 @functools.cache
 def _own() -> tuple[Path, ...]:
-    """Name the folders of LRA's own interpreter, which runs the launcher, ruff, mypy and the build."""
-    return folders_of(Path(sys.executable))
+    """Name the folders of LRA's own interpreter, which runs the launcher, ruff, mypy and the build, by both names."""
+    return _both_names(path for path in (*folders_of(Path(sys.executable)), INSIDE) if not _of_system(path))
 
 
 def _hops(program: Path) -> Iterator[Path]:
@@ -114,5 +112,8 @@ def _of_system(path: Path) -> bool:
 
 
 def _both_names(paths: Iterable[Path]) -> tuple[Path, ...]:
-    names = {name for path in paths if path.exists() for name in (path.absolute(), path.resolve())}
+    return _outermost_first({name for path in paths if path.exists() for name in (path.absolute(), path.resolve())})
+
+
+def _outermost_first(names: set[Path]) -> tuple[Path, ...]:
     return tuple(sorted(names, key=lambda name: (len(name.parts), name)))

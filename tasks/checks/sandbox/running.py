@@ -13,13 +13,14 @@ from pathlib import Path
 from agents.domain.errors import Misconfigured
 from tasks.checks.sandbox.backends import Backend, Order
 from tasks.checks.sandbox.kept import Kept
-from tasks.checks.sandbox.limits import Disk, grouped, hand_over
+from tasks.checks.sandbox.limits import Disk, grouped, hand_over, out_of_memory
 from tasks.checks.sandbox.policy import Command, Ran
 
 GLANCE_S = 0.05
 GRACE_S = 5.0
 DRAIN_S = 1.0
 CHUNK = 1 << 16
+STOPPED = "stopped: "
 
 
 class Ended(Enum):
@@ -53,8 +54,10 @@ def run_with(backend: Backend, command: Command) -> Ran:
             _drain(process, kept)
             if not _stood(stood):
                 raise Misconfigured(f"the sandbox for {command.argv[0]} could not be made: {kept.text().strip()}")
-    if ended is Ended.TOO_MUCH and command.policy is not None:
-        kept.add(f"\nstopped: it wrote more than {command.policy.disk} bytes\n".encode())
+        if command.policy is not None and out_of_memory(joins):
+            kept.add(f"\n{STOPPED}it held more than {command.policy.memory} bytes of memory\n".encode())
+    if ended is Ended.TOO_MUCH:
+        kept.add(f"\n{STOPPED}it wrote more than {disk.limit} bytes\n".encode())
     code = process.returncode if process.returncode >= 0 else 128 - process.returncode
     return Ran(
         exit={Ended.BY_ITSELF: code, Ended.TOO_MUCH: 128 + signal.SIGKILL}.get(ended),
