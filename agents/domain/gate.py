@@ -142,7 +142,8 @@ def judge(base: Report, candidate: Report, integrity: tuple[Reason, ...] = ()) -
         *_new_failures(base, candidate),
         *_new_diagnostics(base, candidate),
     ]
-    if candidate.acceptance and not turned and not any(r.kind == "acceptance" for r in reasons):
+    known = bool(candidate.acceptance) and not any(check.trouble for check in candidate.acceptance)
+    if known and not turned and not any(r.kind == "acceptance" for r in reasons):
         reasons.append(Reason(kind="already_green", message="every acceptance check was green before the change"))
     decision: Decision = "fail" if reasons else "pass" if turned else "unverified"
     if decision == "unverified":
