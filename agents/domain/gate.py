@@ -18,6 +18,7 @@ TROUBLES = {
     "never ended": "crash",
     "interrupted": "crash",
     "ended with exit code": "crash",
+    "failed with exit code": "crash",
     "cannot be used": "garbage",
 }
 UNSANDBOXED = "UNSANDBOXED"
