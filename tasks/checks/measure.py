@@ -142,7 +142,7 @@ def _alone(
 def environment_of(trees: Trees, tree: str, home: Path, base_tree: str = "") -> Environment:
     """Return the environment of the repository at `tree`, made when it is not there yet.
 
-    Misconfigured when it cannot be made; AskAgain when it is not the one of `base_tree`: who wrote the tree asked for it.
+    Misconfigured when it cannot be made; AskAgain when it is not that of `base_tree`: who wrote the tree asked for it.
     """
     try:
         return _environment(trees, tree, environment.define(*_sources(trees, tree)), home)
