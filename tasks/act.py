@@ -117,7 +117,7 @@ def _read(cycle: Cycle, tree: str, move: Read) -> Observation:
 
 def _run(cycle: Cycle, tree: str, move: Run) -> Acted:
     home = cycle.held.home
-    made = environment_of(cycle.trees, tree, home)
+    made = environment_of(cycle.trees, tree, home, cycle.pin.base_tree)
     ran, after = run_in(cycle.trees, tree, move.command, made, home, cycle.plan.seconds)
     ended = "stopped at its time limit" if ran.timed_out else f"exit {ran.exit}"
     return Acted(after, Observation(text=f"{ended}\n{ran.output}", ok=ran.exit == 0))

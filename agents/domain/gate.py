@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import field_validator
 
+from agents.domain.trouble import kind_of_trouble
 from agents.domain.value import Value, digest_of
 
 Outcome = Literal["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
@@ -11,15 +12,6 @@ CheckKind = Literal["pytest", "ruff", "mypy", "build", "command"]
 Decision = Literal["pass", "fail", "unverified", "unsandboxed"]
 STORY_CHARS = 500
 PLACES = 3
-TROUBLES = {
-    "tampered with": "tamper",
-    "timed out": "timeout",
-    "crashed": "crash",
-    "never ended": "crash",
-    "interrupted": "crash",
-    "ended with exit code": "crash",
-    "cannot be used": "garbage",
-}
 UNSANDBOXED = "UNSANDBOXED"
 
 
@@ -131,19 +123,12 @@ def judge(base: Report, candidate: Report, integrity: tuple[Reason, ...] = ()) -
         *troubles("base", base),
         *troubles("candidate", candidate),
         *_unfinished(base, candidate),
-        *(
-            Reason(
-                kind="pass_to_pass",
-                path=case,
-                message=_lost(candidate, case),
-            )
-            for case in broken
-        ),
+        *(Reason(kind="pass_to_pass", path=case, message=_lost(candidate, case)) for case in broken),
         *_new_failures(base, candidate),
         *_new_diagnostics(base, candidate),
     ]
-    if candidate.acceptance and not turned and not any(r.kind == "acceptance" for r in reasons):
-        reasons.append(Reason(kind="already_green", message="every acceptance check was green before the change"))
+    if not turned and (why := _nothing_to_turn(base, candidate)) and not any(r.kind == "acceptance" for r in reasons):
+        reasons.append(Reason(kind="already_green", message=why))
     decision: Decision = "fail" if reasons else "pass" if turned else "unverified"
     if decision == "unverified":
         reasons.append(Reason(kind="unverified", message="no acceptance check applies to this item"))
@@ -165,12 +150,11 @@ def judge(base: Report, candidate: Report, integrity: tuple[Reason, ...] = ()) -
 
 def troubles(side: str, report: Report) -> list[Reason]:
     """Return why a tree could not be measured: nothing is known of what its checks would have said."""
-    return [Reason(kind=kind_of_trouble(text), message=f"on the {side}, {text}") for text in report.trouble]
-
-
-def kind_of_trouble(text: str) -> str:
-    """Return the kind of reason for a check that could not be carried out; `infra` when no words of ours say more."""
-    return next((kind for words, kind in TROUBLES.items() if words in text), "infra")
+    return [
+        Reason(kind=kind_of_trouble(check.trouble), message=f"on the {side}, {check.check}: {check.trouble}")
+        for check in (*report.suites, *report.acceptance)
+        if check.trouble
+    ]
 
 
 def fenced(verdict: Verdict, allowed: bool) -> Verdict:
@@ -232,6 +216,16 @@ def _turned_green(base: Report, candidate: Report) -> tuple[str, ...]:
     return tuple(check.check for check in candidate.acceptance if check.green and check.check in was_red)
 
 
+def _nothing_to_turn(base: Report, candidate: Report) -> str:
+    """Say why no acceptance check could turn green; nothing without one, or when one could not be carried out."""
+    if not candidate.acceptance or any(check.trouble for check in (*base.acceptance, *candidate.acceptance)):
+        return ""
+    unsteady = [check.check for check in base.acceptance if check.flaky]
+    if unsteady:
+        return f"{unsteady[0]} passes on the base in some runs and fails in others, so it can show nothing"
+    return "every acceptance check was green before the change"
+
+
 def _lost_passes(base: Report, candidate: Report) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return what passed on base and does not now, and what is left out because the base itself is unstable in it."""
     now = {
@@ -277,13 +271,13 @@ def _new_failures(base: Report, candidate: Report) -> list[Reason]:
 
 
 def _new_diagnostics(base: Report, candidate: Report) -> list[Reason]:
-    before = {c.check: c.diagnostics for c in base.suites}
+    before = {c.check: c.diagnostics for c in (*base.acceptance, *base.suites)}
     return [
         Reason(
             kind=f"new_{check.kind}",
             message=f"{text} ({count} now, {before.get(check.check, {}).get(text, 0)} before){_places(check, text)}",
         )
-        for check in candidate.suites
+        for check in (*candidate.suites, *(one for one in candidate.acceptance if one.kind == "build"))
         for text, count in check.diagnostics.items()
         if count > before.get(check.check, {}).get(text, 0)
     ]

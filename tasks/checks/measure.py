@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from agents import domain
-from agents.domain.errors import Misconfigured
+from agents.domain.errors import AskAgain, Misconfigured
 from agents.domain.gate import CheckReport, Report, report_key
 from agents.domain.value import Value, digest_of
 from tasks.checks import environment, sandbox
@@ -138,9 +138,17 @@ def _alone(
         return run_pytest(workspace, check.check, tuple(sorted(cases)))
 
 
-def environment_of(trees: Trees, tree: str, home: Path) -> Environment:
-    """Return the environment of the repository at `tree`, made when it is not there yet."""
-    return _environment(trees, tree, environment.define(*_sources(trees, tree)), home)
+def environment_of(trees: Trees, tree: str, home: Path, base_tree: str = "") -> Environment:
+    """Return the environment of the repository at `tree`, made when it is not there yet.
+
+    Misconfigured when it cannot be made; AskAgain when it is not that of `base_tree`: who wrote the tree asked for it.
+    """
+    try:
+        return _environment(trees, tree, environment.define(*_sources(trees, tree)), home)
+    except Misconfigured as error:
+        if not base_tree or not _redefines(trees, base_tree, tree):
+            raise
+        raise AskAgain(f"the environment that this tree asks for cannot be made: {error}") from None
 
 
 def environment_name(trees: Trees, tree: str) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 from agents.domain.errors import Misconfigured
 from agents.domain.gate import CheckReport, Outcome
+from agents.domain.manifest import promised
 from tasks.checks import canaries
 from tasks.checks.plain import shortened, without_times
 from tasks.checks.sandbox import Ran
@@ -46,6 +47,7 @@ def run_pytest(
     if any(not (workspace.root / named).exists() for named in _files(arguments)):
         return CheckReport(check=check, kind="pytest", details="the file that the check names does not exist")
     started = time.monotonic()
+    whole = {path: (workspace.root / path).read_bytes() for path in arguments if path.endswith(".py")}
     drawn = canaries.drawn()
     hashes = str((seed or 0) % (1 << 32))
     with _listening({**drawn, "seed": seed}) as (descriptor, listener):
@@ -67,6 +69,8 @@ def run_pytest(
         cases, stories = {CONFIGURATION: "error"}, {CONFIGURATION: without_times(ran.output)}
     elif code == WRONG_USE and not cases:
         stories = {" ".join(arguments): "pytest found no test of this name"}
+    for case in _unkept(whole, events, cases):
+        cases[case], stories[case] = "error", "the file has this test, and pytest found none of this name"
     return CheckReport(
         check=check,
         kind="pytest",
@@ -201,6 +205,23 @@ def _trouble(workspace: Workspace, ran: Ran, events: list[Event], garbage: bool)
 def _unrun(events: list[Event]) -> list[str]:
     ended = {event["id"] for event in events if event["event"] == "phase" and event["when"] == "teardown"}
     return [case for event in events if event["event"] == "collected" for case in event["ids"] if case not in ended]
+
+
+def _unkept(whole: dict[str, bytes], events: list[Event], cases: dict[str, Outcome]) -> list[str]:
+    """Name the tests that the text of a file promises, and that were neither run nor left out by anybody's choice."""
+    told = {event["event"]: event for event in events}
+    if "start" not in told or "collected" not in told:
+        return []
+    ids = [case for event in events if event["event"] == "deselected" for case in event["ids"]]
+    seen = {case.partition("[")[0] for case in (*cases, *ids)}
+    patterns = (tuple(told["start"]["functions"]), tuple(told["start"]["classes"]))
+    return [
+        f"{path}::{name}"
+        for path, text in whole.items()
+        if path not in cases
+        for name in sorted(promised(text.decode("utf-8", "replace"), *patterns))
+        if f"{path}::{name}" not in seen
+    ]
 
 
 def _combined(events: list[Event]) -> tuple[dict[str, Outcome], tuple[str, ...], dict[str, str]]:

@@ -14,6 +14,7 @@ from tasks.checks.measure import Plan, measure, remeasure
 from tasks.gate import kept
 from tasks.gate.contract import Contract
 from tasks.gate.course import Course
+from tasks.gate.held_out import held_out_rules
 from tasks.gate.looking import by_meaning, diff_rules, path_rules
 from tasks.gate.overlay import owned_by, trusted
 from tasks.gate.probing import mutant_rules, twin_rules
@@ -50,21 +51,22 @@ def decide(
     integrity = _rules(trees, base_tree, tree, changes, contract, course)
     sides = _sides(trees, base_tree, tree, contract, _not_its_own(integrity))
     base, candidate = _measured(trees, sides, contract, home, course)
-    base, candidate = _named(base, base_tree), _named(candidate, tree)
-    verdict = judge(base, candidate, integrity)
+    named = _named(base, base_tree), _named(candidate, tree)
+    verdict = judge(*named, integrity)
     probed = list[Reason]()
     probes: dict[str, Callable[[], tuple[Reason, ...]]] = {
         "twin": lambda: twin_rules(trees, candidate, verdict, contract, home),
+        "held_out": lambda: held_out_rules(trees, candidate, contract, home),
         "mutants": lambda: mutant_rules(trees, changes, candidate, verdict, contract, home),
     }
     for name, probe in probes.items():
-        if not verdict.passed:
+        if verdict.decision == "fail":
             course.spare(name)
             continue
         with course.stage(name) as found:
             found += probe()
         probed += found
-    verdict = judge(base, candidate, (*integrity, *probed)).model_copy(update={"stages": course.stages})
+    verdict = judge(*named, (*integrity, *probed)).model_copy(update={"stages": course.stages})
     verdict = fenced(verdict, contract.unsandboxed)
     kept.keep(place, verdict)
     return verdict

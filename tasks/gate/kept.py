@@ -12,7 +12,7 @@ from tasks.checks.measure import environment_name, gate_digest
 from tasks.gate.contract import Contract
 from tasks.git.trees import Trees
 
-PASSING = frozenset({"infra", "timeout", "crash", "garbage"})
+PASSING = frozenset({"infra", "timeout", "crash", "memory", "disk", "garbage"})
 
 
 def place_of(trees: Trees, base_tree: str, tree: str, contract: Contract, home: Path) -> Path:

@@ -3,8 +3,9 @@
 import difflib
 from pathlib import Path
 
-from agents.domain.gate import CheckReport, Reason, Report, Verdict, kind_of_trouble
+from agents.domain.gate import CheckReport, Reason, Report, Verdict
 from agents.domain.protect import TESTS, matches
+from agents.domain.trouble import kind_of_trouble
 from agents.domain.weak import expects_little
 from tasks.checks.measure import environment_of
 from tasks.checks.probes import Bench, passes_hollow, survivors, twin_passes

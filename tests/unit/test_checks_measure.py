@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from agents.domain.errors import AskAgain, Misconfigured
 from agents.domain.gate import CheckReport, Report, judge
 from tasks.checks import measure as room
 from tasks.checks.command import argv_of, run_in
@@ -216,3 +217,11 @@ def test_a_move_that_is_stopped_changes_nothing(trees: Trees, home: Path) -> Non
 )
 def test_what_a_repository_configures_is_seen(files: dict[str, str], suites: tuple[str, ...]) -> None:
     assert detect(files, lambda path: files[path].encode()) == suites
+
+
+def test_who_asks_for_an_environment_that_cannot_be_made_is_asked_again(trees: Trees, home: Path) -> None:
+    base, odd = (trees.from_files({"requirements.txt": text}) for text in (b"", b"-r gone.txt\n"))
+    with pytest.raises(AskAgain, match="cannot be made"):
+        environment_of(trees, odd, home, base)
+    with pytest.raises(Misconfigured):
+        environment_of(trees, odd, home, odd)

@@ -578,3 +578,24 @@ def test_the_start_of_the_process_cannot_be_killed_from_within(check: Check) -> 
         pytest.skip("without namespaces the parent is this very process")
     report = check({"test_a.py": "import os\ndef test_a(): os.kill(os.getppid(), 9)\ndef test_b(): assert 0"})
     assert not report.green
+
+
+VANISHING = """
+    import sys
+
+    sys.modules["test_a"].__dict__.pop("test_two", None)
+"""
+
+
+def test_a_test_that_the_file_has_and_pytest_does_not_find_is_an_error(check: Check) -> None:
+    tests = "def test_one(): ...\ndef test_two(): ...\nimport quiet\n"
+    report = check({"test_a.py": tests, "quiet.py": VANISHING}, "test_a.py")
+    assert report.cases == {"test_a.py::test_one": "passed", "test_a.py::test_two": "error"}
+    assert not report.green
+
+
+def test_a_test_that_was_not_chosen_is_not_missed(check: Check) -> None:
+    tests = {"test_a.py": "def test_one(): ...\ndef test_two(): ...\n"}
+    assert check(tests, "test_a.py", "-k", "one").green
+    assert check({**tests, "pytest.ini": "[pytest]\naddopts = -k two\n"}, "test_a.py", place="x").green
+    assert check({**tests, "pytest.ini": "[pytest]\npython_functions = *_two\n"}, "test_a.py", place="y").green

@@ -77,6 +77,10 @@ def test_trusted_tests_may_come_from_a_tree_of_their_own(trees: Trees, home: Pat
     base, done = {"a.py": BASE["a.py"]}, {"a.py": DONE["a.py"], "tests/test_a.py": "def test_f(): pass\n"}
     held = contract(trees, BASE)
     assert decide(trees, tree(trees, base), tree(trees, done), held, home).passed
+    equal = "class X:\n    def __eq__(self, other): return bool(str(other))\n    __hash__ = object.__hash__\n\n\n"
+    cheat = {**done, "a.py": f"{equal}def f(): return X()\n"}
+    judged = decide(trees, tree(trees, base), tree(trees, cheat), held, home)
+    assert "twin" in {reason.kind for reason in judged.reasons}
     lazy = {**done, "a.py": "def f(): return 3\n"}
     assert decide(trees, tree(trees, base), tree(trees, lazy), held, home).decision == "fail"
 
@@ -159,10 +163,11 @@ def told(verdict: Verdict) -> dict[str, str]:
 
 def test_a_verdict_tells_how_each_stage_ended(trees: Trees, home: Path) -> None:
     base, done = tree(trees, BASE), tree(trees, DONE)
-    ran = ("paths", "diff", "base", "checks", "again", "twin", "mutants")
+    ran = ("paths", "diff", "base", "checks", "again", "twin", "held_out", "mutants")
     assert told(decide(trees, base, done, contract(trees), home)) == dict.fromkeys(ran, "clear")
     lazy = tree(trees, {**BASE, "a.py": "def f(): return 3\n", "conftest.py": "collect_ignore = ['a']\n"})
-    refused = {"paths": "refused", "checks": "refused", "twin": "spared", "mutants": "spared"}
+    spared = dict.fromkeys(("twin", "held_out", "mutants"), "spared")
+    refused = {"paths": "refused", "checks": "refused", **spared}
     assert told(decide(trees, base, lazy, contract(trees), home)) == dict.fromkeys(ran, "clear") | refused
 
 

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from agents.domain.gate import CheckReport, Outcome, Reason, Report, Verdict, fenced, judge, kind_of_trouble, report_key
+from agents.domain.gate import CheckReport, Outcome, Reason, Report, Verdict, fenced, judge, report_key
+from agents.domain.trouble import kind_of_trouble
 from tasks.checks.sandbox import BUBBLEWRAP, GROUP_ONLY
 
 ACCEPT, SUITE, LINT = "pytest tests/test_new.py", "tests", "lint"
@@ -334,6 +335,12 @@ def test_a_case_that_became_unstable_is_lost_and_the_reason_says_so() -> None:
         ("crashed in test_a: it ended with exit code -9 before it had reported its end", "crash"),
         ("stopped in test_a: 2 tests were collected and never ended, the first is test_b", "crash"),
         ("ruff could not check: it ended with exit code 2", "crash"),
+        (
+            "crashed: it ended with exit code -9 before it had reported its end; stopped: it held more than 9 b",
+            "memory",
+        ),
+        ("crashed: it ended with exit code -9 before it had reported its end; stopped: it wrote more than 9 b", "disk"),
+        ("timed out after 3 s; it was in test_a[the result channel was tampered with]", "timeout"),
         ("the result channel was tampered with", "tamper"),
         ("exit code 0, and its results in r.xml cannot be used: not well-formed", "garbage"),
         ("the build backend cannot be had", "infra"),
@@ -343,3 +350,10 @@ def test_trouble_has_a_kind_of_its_own(text: str, kind: str) -> None:
     assert kind_of_trouble(text) == kind
     judged = verdict(check(a="failed"), check(trouble=text))
     assert (judged.passed, kinds(judged)) == (False, {kind})
+
+
+def test_an_acceptance_check_that_is_luck_on_the_base_shows_nothing() -> None:
+    lucky = check(a="passed").model_copy(update={"flaky": ("a",)})
+    judged = verdict(lucky, check(a="passed"))
+    assert [reason.kind for reason in judged.reasons] == ["already_green"]
+    assert "can show nothing" in judged.reasons[0].message

@@ -49,9 +49,14 @@ class Recorder:
         self._planter = planter
         self._root = Path(root).resolve()
 
-    def pytest_sessionstart(self) -> None:
+    def pytest_sessionstart(self, session: Any) -> None:
         """The configuration was accepted; from here a usage error is about the arguments."""
-        self._channel.say("start")
+        functions, classes = map(session.config.getini, ("python_functions", "python_classes"))
+        self._channel.say("start", functions=list(functions), classes=list(classes))
+
+    def pytest_deselected(self, items: Any) -> None:
+        """Tell which tests somebody chose not to run."""
+        self._channel.say("deselected", ids=[item.nodeid for item in items])
 
     def pytest_collection_finish(self, session: Any) -> None:
         """Tell which tests are going to run, and which of them are no tests of the repository."""
