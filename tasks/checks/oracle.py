@@ -9,7 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-from agents.domain.gate import CheckReport, kind_of_trouble
+from agents.domain.gate import CheckReport
+from agents.domain.trouble import kind_of_trouble
 from tasks.checks import sandbox
 from tasks.checks.environment import Environment
 from tasks.checks.pytest import run_pytest
@@ -25,7 +26,7 @@ FENCED = tuple(word.partition(" (")[0] for word in (sandbox.BUBBLEWRAP, sandbox.
 NOT_FENCED = (
     "no sandbox of this machine keeps files from a check, so nothing can be held out; lra doctor names the reason"
 )
-GARBAGE = "what the candidate's process said is no answer: the channel was tampered with"
+GARBAGE = "the result channel was tampered with: what the candidate's process said is no answer"
 
 
 class Files(NamedTuple):
@@ -108,9 +109,9 @@ def _trouble(workspace: Workspace, report: CheckReport, ran: Ran, lost: str) -> 
     if ran.timed_out or (report.trouble or "").startswith(late):
         return late
     if lost or ran.exit != 0:
-        return f"the candidate's process ended with exit code {ran.exit} before the tests did"
+        return f"crashed: the candidate's process ended with exit code {ran.exit} before the tests did"
     if report.trouble and kind_of_trouble(report.trouble) == "tamper":
-        return "the run was tampered with"
+        return "the test run was tampered with"
     if report.trouble:
-        return "the tests were interrupted"
+        return "interrupted: not every test of the file ended"
     return "" if report.cases else "the file holds no test"

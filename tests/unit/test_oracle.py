@@ -208,7 +208,7 @@ def test_the_candidate_finds_neither_the_file_nor_who_runs_it(ask) -> None:
 
 def test_an_interrupt_of_the_candidate_ends_the_tests(ask) -> None:
     report = ask("def f(): raise KeyboardInterrupt", "def test_a(): pkg.f()\n")
-    assert (report.trouble, report.green) == ("the tests were interrupted", False)
+    assert (report.trouble, report.green) == ("interrupted: not every test of the file ended", False)
 
 
 def test_luck_is_the_same_for_the_same_seed_alone(ask) -> None:
