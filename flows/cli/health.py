@@ -1,5 +1,6 @@
 """When is this machine fit for LRA? Each part is looked at by itself; what is missing comes with the command for it."""
 
+import contextlib
 import platform
 import re
 import shutil
@@ -15,6 +16,8 @@ from flows.settings import Settings, read
 
 OLDEST_GIT = (2, 38)
 ROOM = 1_000_000_000
+APPARMOR = "kernel.apparmor_restrict_unprivileged_userns=0"  # how Ubuntu keeps users from making namespaces
+KNOBS = Path("/proc/sys")
 INSTALLS = (
     ("apt-get", "sudo apt-get install bubblewrap"),
     ("dnf", "sudo dnf install bubblewrap"),
@@ -63,10 +66,18 @@ def _sandbox() -> Finding:
     if word in (BUBBLEWRAP, backends.UNFILTERED[BUBBLEWRAP]):
         return Finding("sandbox", "ok", word)
     if backends.program(backends.BWRAP):
-        mend = "sudo sysctl -w user.max_user_namespaces=15000 (bubblewrap is here, and may make no namespaces)"
+        knob = APPARMOR if _is_on(APPARMOR) else "user.max_user_namespaces=15000"
+        mend = f"sudo sysctl -w {knob} (bubblewrap is here, and may make no namespaces)"
     else:
         mend = next((install for program, install in INSTALLS if shutil.which(program)), "")
     return Finding("sandbox", "warn", word, mend)
+
+
+def _is_on(knob: str) -> bool:
+    name, _, off = knob.partition("=")
+    with contextlib.suppress(OSError):
+        return KNOBS.joinpath(*name.split(".")).read_text(encoding="ascii").strip() != off
+    return False
 
 
 def _uv() -> Finding:

@@ -416,6 +416,19 @@ def test_doctor_names_the_command_for_a_better_sandbox(monkeypatch: pytest.Monke
     assert (finding.state, finding.told, finding.mend) == ("warn", ISOLATED, "sudo dnf install bubblewrap")
 
 
+@pytest.mark.parametrize(("value", "knob"), [("1", health.APPARMOR), ("0", "user.max_user_namespaces=15000")])
+def test_doctor_names_the_knob_that_keeps_bubblewrap_from_working(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, value: str, knob: str
+) -> None:
+    use(ISOLATED, monkeypatch)
+    monkeypatch.setattr(backends, "program", lambda name: Path(name))
+    file = tmp_path / "kernel" / "apparmor_restrict_unprivileged_userns"
+    file.parent.mkdir()
+    file.write_text(f"{value}\n")
+    monkeypatch.setattr(health, "KNOBS", tmp_path)
+    assert health._sandbox().mend.startswith(f"sudo sysctl -w {knob} ")
+
+
 def test_a_backend_that_lets_a_write_through_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     loose = Backend(BUBBLEWRAP, choice.for_tools().argv, uid=None)
     assert not choice._proves(loose, fenced=True)
