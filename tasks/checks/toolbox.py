@@ -72,9 +72,8 @@ def _digest(files: Iterable[str], home: Path) -> str:
         return kept.read_text(encoding="ascii")
     except OSError:
         made = digest_of([[path, _sha256(path)] for path in paths])
-    if (
-        max((changed for *_, changed in states), default=0) < time.time_ns() - SETTLED_NS
-    ):  # the clock has ticks: two changes within one look like one
+    # The clock has ticks: two changes within one look like one.
+    if max((changed for *_, changed in states), default=0) < time.time_ns() - SETTLED_NS:
         kept.parent.mkdir(parents=True, exist_ok=True)
         temporary = kept.with_suffix(f".{os.getpid()}.{threading.get_ident()}.tmp")
         temporary.write_text(made, encoding="ascii")

@@ -17,9 +17,7 @@ def complete(store: Git, origin: Origin, commits: Iterable[str]) -> None:
         return
     names = "".join(f"{commit}\n" for commit in commits).encode()
     before: list[bytes] = []
-    while (
-        missing := _missing(store, names)
-    ) and missing != before:  # a folder that comes may show what else is missing
+    while (missing := _missing(store, names)) and missing != before:  # a folder that comes shows what it misses
         before = missing
         _fetch(store, origin, remote, missing)
     if missing:
