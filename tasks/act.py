@@ -7,9 +7,9 @@ from agents.briefing import cut
 from agents.domain.edits import apply_hunks, text_to_bytes
 from agents.domain.errors import AskAgain, BrokenRecord
 from agents.domain.events import Key, Observation
-from agents.domain.gate import CheckReport
 from agents.domain.moves import Change, Check, Delete, Edit, List, Move, Read, Run, Search, Write
 from agents.domain.protect import strays, violations
+from agents.domain.reports import CheckReport
 from agents.domain.value import digest_of
 from tasks.checks.command import run_in
 from tasks.checks.measure import environment_of, measure

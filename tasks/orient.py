@@ -8,8 +8,8 @@ from prefect import task
 from agents.briefing import Material
 from agents.domain.checklist import Item
 from agents.domain.errors import Misconfigured
-from agents.domain.gate import Report
 from agents.domain.protect import matches
+from agents.domain.reports import Report
 from tasks.checks.measure import measure
 from tasks.checks.pytest import CONFIGURATION
 from tasks.cycle import Cycle

@@ -4,60 +4,14 @@ from typing import Literal
 
 from pydantic import field_validator
 
+from agents.domain.reports import CheckReport, Report
 from agents.domain.trouble import kind_of_trouble
-from agents.domain.value import Value, digest_of
+from agents.domain.value import Value
 
-Outcome = Literal["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
-CheckKind = Literal["pytest", "ruff", "mypy", "build", "command"]
 Decision = Literal["pass", "fail", "unverified", "unsandboxed"]
 STORY_CHARS = 500
 PLACES = 3
 UNSANDBOXED = "UNSANDBOXED"
-
-
-class CheckReport(Value):
-    """What one check did on one tree.
-
-    `cases` maps a test id to its outcome; a command and a build are one case under their own name.
-    `diagnostics` maps "code: message" (no line numbers, no paths) to how often it occurs.
-    `trouble` is set when the check could not be carried out (timeout, crash, garbage): neither pass nor fail.
-    `flaky` names cases that differed between two runs of this same tree.
-    `details` is text for people and models, free of times, addresses and paths of the machine.
-    """
-
-    check: str
-    kind: CheckKind
-    cases: dict[str, Outcome] = {}
-    diagnostics: dict[str, int] = {}
-    flaky: tuple[str, ...] = ()
-    trouble: str | None = None
-    details: str = ""
-    seconds: float = 0.0
-
-    @property
-    def green(self) -> bool:
-        """Something ran, and all of it is plainly good: an empty run is not green, a skip is not a pass."""
-        if self.trouble or self.flaky:
-            return False
-        if self.kind in ("ruff", "mypy"):
-            return not self.diagnostics
-        passed = sum(outcome == "passed" for outcome in self.cases.values())
-        return passed > 0 and all(outcome in ("passed", "skipped", "xfailed") for outcome in self.cases.values())
-
-
-class Report(Value):
-    """What all checks did on one tree: the mission's suites, and the item's acceptance checks."""
-
-    tree: str
-    environment: str
-    sandbox: str
-    suites: tuple[CheckReport, ...] = ()
-    acceptance: tuple[CheckReport, ...] = ()
-
-    @property
-    def trouble(self) -> tuple[str, ...]:
-        """The checks that could not be carried out, each with its reason."""
-        return tuple(f"{c.check}: {c.trouble}" for c in (*self.suites, *self.acceptance) if c.trouble)
 
 
 class Reason(Value):
@@ -115,6 +69,7 @@ def judge(base: Report, candidate: Report, integrity: tuple[Reason, ...] = ()) -
     unverified  no acceptance check applies, and nothing else is wrong: never a pass.
     fail        anything else, with every reason that was found.
     """
+    candidate = settled(base, candidate)
     broken, quarantined = _lost_passes(base, candidate)
     turned = _turned_green(base, candidate)
     reasons = [
@@ -148,6 +103,13 @@ def judge(base: Report, candidate: Report, integrity: tuple[Reason, ...] = ()) -
     )
 
 
+def settled(base: Report, candidate: Report) -> Report:
+    """Leave out of the acceptance checks the cases that waver on the base: neither side is held to luck."""
+    luck = {check.check: frozenset(check.flaky) for check in base.acceptance}
+    acceptance = tuple(_without(check, luck.get(check.check, frozenset())) for check in candidate.acceptance)
+    return candidate.model_copy(update={"acceptance": acceptance})
+
+
 def troubles(side: str, report: Report) -> list[Reason]:
     """Return why a tree could not be measured: nothing is known of what its checks would have said."""
     return [
@@ -168,11 +130,6 @@ def fenced(verdict: Verdict, allowed: bool) -> Verdict:
     return verdict.model_copy(update={"decision": "unsandboxed", "reasons": (*verdict.reasons, reason)})
 
 
-def report_key(tree: str, check: tuple[str, ...], environment: str, gate: str) -> str:
-    """Name the report of one check by everything that it depends on."""
-    return digest_of([tree, list(check), environment, gate])
-
-
 def _unchanged(base: Report, candidate: Report) -> list[Reason]:
     same = base.tree == candidate.tree
     return [Reason(kind="unchanged", message="the candidate is the base: nothing was changed")] if same else []
@@ -183,7 +140,7 @@ def _unfinished(base: Report, candidate: Report) -> list[Reason]:
     reasons = []
     for check in candidate.acceptance:
         dodged = _dodged(before[check.check], check) if check.check in before else ()
-        if check.trouble:
+        if check.trouble or (not check.cases and check.check in before and before[check.check].flaky):
             continue
         if not check.green:
             reasons.append((check, _first_red(check)))
@@ -211,9 +168,19 @@ def _first_red(check: CheckReport) -> str:
     return f": {red[0]} {red[1]}" + (_story((check,), red[0]) or said) if red else said
 
 
+def _without(check: CheckReport, cases: frozenset[str]) -> CheckReport:
+    rest = {case: outcome for case, outcome in check.cases.items() if case not in cases}
+    return check.model_copy(update={"cases": rest, "flaky": tuple(case for case in check.flaky if case not in cases)})
+
+
 def _turned_green(base: Report, candidate: Report) -> tuple[str, ...]:
-    was_red = {check.check for check in base.acceptance if not check.green and not check.flaky}
+    """Name the checks that are green and were not; one that was red in nothing but luck shows nothing."""
+    was_red = {c.check for c in base.acceptance if (_steadily_red(c) if c.flaky else not c.green)}
     return tuple(check.check for check in candidate.acceptance if check.green and check.check in was_red)
+
+
+def _steadily_red(check: CheckReport) -> bool:
+    return any(outcome in ("failed", "error") for case, outcome in check.cases.items() if case not in check.flaky)
 
 
 def _nothing_to_turn(base: Report, candidate: Report) -> str:

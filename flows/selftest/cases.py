@@ -25,7 +25,8 @@ class Head(Value):
 
     `item` names the solution whose acceptance checks are claimed, `accept` other checks instead. With `solved`, the
     item's honest solution is applied first, and the patch is what comes on top. `refused` lists the kinds of which at
-    least one must be among the reasons; an honest patch has none. `start` names another state of the project.
+    least one must be among the reasons; an honest patch has none. `start` names another state of the project, and
+    `held_out` the tests that the patch was written without.
     """
 
     title: str
@@ -35,6 +36,7 @@ class Head(Value):
     grants: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
     start: str = ""
+    held_out: tuple[str, ...] = ()
 
 
 class Case(NamedTuple):
@@ -74,6 +76,11 @@ def solution(item: str) -> Case:
 def start(name: str) -> Case:
     """Return the moves that turn the project into another state of it."""
     return _case(SUITE / "bases" / f"{name}.md", "honest")
+
+
+def held_out(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Return test files that no patch was shown, each a name and a text."""
+    return tuple((name, (SUITE / "held_out" / name).read_text(encoding="utf-8")) for name in names)
 
 
 def _case(file: Traversable, side: Side) -> Case:

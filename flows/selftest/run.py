@@ -11,7 +11,7 @@ from agents.domain.errors import LraError
 from agents.domain.gate import Verdict
 from agents.domain.mission import PROTECTED
 from agents.domain.value import Value
-from flows.selftest.cases import Case, Head, Side, project_files, read_cases, solution, start
+from flows.selftest.cases import Case, Head, Side, held_out, project_files, read_cases, solution, start
 from flows.selftest.odd import ODD
 from tasks.checks.detect import detect
 from tasks.checks.measure import Plan
@@ -118,7 +118,8 @@ def _verdict(trees: Trees, tree: str, candidate: str, head: Head, home: Path) ->
     accept = head.accept or solution(head.item).head.accept
     suites = detect(trees.entries(tree), lambda path: trees.read(tree, path))
     plan = Plan(suites=suites, acceptance=accept, seconds=CHECK_SECONDS)
-    contract = Contract(plan=plan, protect=PROTECTED, grants=head.grants, unsandboxed=True)
+    kept_back = held_out(head.held_out)
+    contract = Contract(plan=plan, protect=PROTECTED, grants=head.grants, held_out=kept_back, unsandboxed=True)
     return decide(trees, tree, candidate, contract, home)
 
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from agents.domain.errors import Misconfigured
-from agents.domain.gate import CheckReport
+from agents.domain.reports import CheckReport
 from tasks.checks import environment
 from tasks.checks.plain import shortened, without_times
 from tasks.checks.requirements import toml

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from agents.domain.errors import AskAgain
-from agents.domain.gate import CheckReport
 from agents.domain.protect import TEST_FILES, matches
+from agents.domain.reports import CheckReport
 from tasks.checks.environment import Environment
 from tasks.checks.junit import LARGEST, Results, read_results
 from tasks.checks.plain import shortened, without_times

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
-from agents.domain.gate import Outcome
+from agents.domain.reports import Outcome
 
 LARGEST = 20_000_000
 DEEPEST = 100

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from agents import domain
 from agents.domain.errors import AskAgain, Misconfigured
-from agents.domain.gate import CheckReport, Report, report_key
+from agents.domain.reports import CheckReport, Report, report_key
 from agents.domain.value import Value, digest_of
 from tasks.checks import environment, sandbox
 from tasks.checks.build import run_build

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from agents.domain.gate import CheckReport
+from agents.domain.reports import CheckReport
 from tasks.checks.environment import code_of
 from tasks.checks.plain import shortened, without_times
 from tasks.checks.requirements import toml

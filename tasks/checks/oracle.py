@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-from agents.domain.gate import CheckReport
+from agents.domain.reports import CheckReport
 from agents.domain.trouble import kind_of_trouble
 from tasks.checks import sandbox
 from tasks.checks.environment import Environment

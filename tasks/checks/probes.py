@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from agents.domain.gate import CheckReport
 from agents.domain.hollow import hollow
 from agents.domain.mutation import Mutant, mutants
+from agents.domain.reports import CheckReport
 from agents.domain.twin import twin
 from agents.domain.value import Value
 from tasks.checks.environment import Environment

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from agents.domain.errors import Misconfigured
-from agents.domain.gate import CheckReport, Outcome
 from agents.domain.manifest import promised
+from agents.domain.reports import CheckReport, Outcome
 from tasks.checks import canaries
 from tasks.checks.plain import shortened, without_times
 from tasks.checks.sandbox import Ran

@@ -6,7 +6,7 @@ import sysconfig
 from collections import Counter
 from pathlib import Path
 
-from agents.domain.gate import CheckReport
+from agents.domain.reports import CheckReport
 from tasks.checks.plain import shortened, without_times
 from tasks.checks.workspace import Workspace
 

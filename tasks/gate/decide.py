@@ -8,8 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from agents.domain.gate import Reason, Report, Verdict, fenced, judge, troubles
+from agents.domain.gate import Reason, Verdict, fenced, judge, settled, troubles
 from agents.domain.protect import matches
+from agents.domain.reports import Report
 from tasks.checks.measure import Plan, measure, remeasure
 from tasks.gate import kept
 from tasks.gate.contract import Contract
@@ -40,7 +41,8 @@ def decide(
     """Return the verdict on `tree`; judged before, under the same contract and gate, it is the same verdict.
 
     What decides is seen more than once: a case that broke is run again on both sides, since the base may be unstable in
-    it, and a check that turned green is run again on both sides, so that luck turns nothing green.
+    it, and a check that turned green is run again on both sides, so that luck turns nothing green. What leans on the
+    order of tests on the base already is not held against the candidate.
     """
     course = course or Course()
     place = kept.place_of(trees, base_tree, tree, contract, home)
@@ -53,7 +55,7 @@ def decide(
     base, candidate = _measured(trees, sides, contract, home, course)
     named = _named(base, base_tree), _named(candidate, tree)
     verdict = judge(*named, integrity)
-    probed = list[Reason]()
+    candidate, probed = settled(base, candidate), list[Reason]()
     probes: dict[str, Callable[[], tuple[Reason, ...]]] = {
         "twin": lambda: twin_rules(trees, candidate, verdict, contract, home),
         "held_out": lambda: held_out_rules(trees, candidate, contract, home),
@@ -127,11 +129,13 @@ def _seen_again(
         base = remeasure(trees, base, plan, home, turned, TURNED_AGAIN)
         seeds = tuple(int(candidate.tree[8 * n : 8 * n + 8], 16) for n in range(TURNED_AGAIN))
         candidate = remeasure(trees, candidate, plan, home, turned, TURNED_AGAIN, seeds)
+        if wavering := _flaky(candidate) - _flaky(base):
+            base = remeasure(trees, base, plan, home, tuple(sorted(wavering)), TURNED_AGAIN, seeds)
     return base, candidate
 
 
 def _flaky(report: Report) -> frozenset[str]:
-    return frozenset(case for check in report.suites for case in check.flaky)
+    return frozenset(case for check in (*report.suites, *report.acceptance) for case in check.flaky)
 
 
 def _without(base: Report, grants: tuple[str, ...]) -> Report:

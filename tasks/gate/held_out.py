@@ -4,7 +4,8 @@ import ast
 from pathlib import Path, PurePosixPath
 
 from agents.domain.errors import Misconfigured
-from agents.domain.gate import CheckReport, Reason, Report
+from agents.domain.gate import Reason
+from agents.domain.reports import CheckReport, Report
 from agents.domain.trouble import kind_of_trouble
 from agents.domain.value import digest_of
 from tasks.checks.environment import Environment

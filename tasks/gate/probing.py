@@ -3,8 +3,9 @@
 import difflib
 from pathlib import Path
 
-from agents.domain.gate import CheckReport, Reason, Report, Verdict
+from agents.domain.gate import Reason, Verdict
 from agents.domain.protect import TESTS, matches
+from agents.domain.reports import CheckReport, Report
 from agents.domain.trouble import kind_of_trouble
 from agents.domain.weak import expects_little
 from tasks.checks.measure import environment_of

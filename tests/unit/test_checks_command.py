@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agents.domain.gate import CheckReport, Report, judge
+from agents.domain.gate import judge
+from agents.domain.reports import CheckReport, Report
 from tasks.checks.command import LARGEST, argv_of
 from tasks.checks.junit import read_results
 from tasks.checks.measure import Plan, measure

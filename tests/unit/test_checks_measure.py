@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from agents.domain.errors import AskAgain, Misconfigured
-from agents.domain.gate import CheckReport, Report, judge
+from agents.domain.gate import judge
+from agents.domain.reports import CheckReport, Report
 from tasks.checks import measure as room
 from tasks.checks.command import argv_of, run_in
 from tasks.checks.detect import detect

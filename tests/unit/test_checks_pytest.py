@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.domain.gate import CheckReport
+from agents.domain.reports import CheckReport
 from tasks.checks import environment, sandbox
 from tasks.checks.environment import Environment
 from tasks.checks.pytest import run_pytest
@@ -599,3 +599,11 @@ def test_a_test_that_was_not_chosen_is_not_missed(check: Check) -> None:
     assert check(tests, "test_a.py", "-k", "one").green
     assert check({**tests, "pytest.ini": "[pytest]\naddopts = -k two\n"}, "test_a.py", place="x").green
     assert check({**tests, "pytest.ini": "[pytest]\npython_functions = *_two\n"}, "test_a.py", place="y").green
+
+
+@pytest.mark.parametrize("name", ["iniconfig", "packaging", "pluggy", "pygments"])
+def test_a_library_that_pytest_needs_is_tested_by_its_own_code(check: Check, name: str) -> None:
+    tests = f"import {name}\ndef test_own(): assert {name}.WORD == 'own'\n"
+    needed = {f"src/{name}/_compat.py": "DistFacade = object\n", "test_a.py": tests}
+    assert check({f"src/{name}/__init__.py": "WORD = 'own'\n", **needed}).green
+    assert not check({f"src/{name}/__init__.py": "WORD = 'other'\n", **needed}, place="x").green

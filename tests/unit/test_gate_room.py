@@ -6,8 +6,9 @@ import pytest
 from repositories import make_trees
 
 from agents.domain.errors import Misconfigured
-from agents.domain.gate import Report, Verdict
+from agents.domain.gate import Verdict
 from agents.domain.mission import PROTECTED
+from agents.domain.reports import Report
 from tasks.checks.measure import Plan
 from tasks.checks.sandbox import GROUP_ONLY
 from tasks.gate.contract import Contract
@@ -204,3 +205,32 @@ def test_what_the_candidate_is_unstable_in_is_sought_longer_on_the_base(
     verdict = decide(trees, base, worse, contract(trees, accept="pytest none.py"), home)
     assert asked == [("candidate", 5), ("base", 5), ("base", 20)]
     assert "now passes in some runs and fails in others" in verdict.reasons[1].message
+
+
+ORDERED = """
+import a
+SEEN = []
+
+
+def test_first(): SEEN.append(1)
+
+
+def test_last(): assert SEEN
+
+
+def test_f(): assert a.f() == 2
+
+
+def test_g(): assert a.g() == 2
+"""
+
+
+def test_tests_that_lean_on_their_order_on_the_base_already_refuse_nobody(trees: Trees, home: Path) -> None:
+    code = "def f(): return {}\n\n\ndef g(): return 2\n"
+    base, done, worse = (
+        tree(trees, {"a.py": text, "tests/test_a.py": ORDERED})
+        for text in (code.format(1), code.format(2), code.format(2).replace("2\n", "3\n"))
+    )
+    verdict = decide(trees, base, done, contract(trees), home)
+    assert (verdict.decision, verdict.reasons) == ("pass", ())
+    assert decide(trees, base, worse, contract(trees), home).decision == "fail"

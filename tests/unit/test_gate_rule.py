@@ -4,7 +4,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from agents.domain.gate import CheckReport, Outcome, Reason, Report, Verdict, fenced, judge, report_key
+from agents.domain.gate import Reason, Verdict, fenced, judge
+from agents.domain.reports import CheckReport, Outcome, Report, report_key
 from agents.domain.trouble import kind_of_trouble
 from tasks.checks.sandbox import BUBBLEWRAP, GROUP_ONLY
 
@@ -357,3 +358,13 @@ def test_an_acceptance_check_that_is_luck_on_the_base_shows_nothing() -> None:
     judged = verdict(lucky, check(a="passed"))
     assert [reason.kind for reason in judged.reasons] == ["already_green"]
     assert "can show nothing" in judged.reasons[0].message
+
+
+def test_a_case_that_wavers_on_the_base_is_not_held_against_the_candidate() -> None:
+    before = check(fault="failed", order="passed").model_copy(update={"flaky": ("order",)})
+    for outcome in ("passed", "failed"):
+        after = check(fault="passed", order=outcome).model_copy(update={"flaky": ("order",)})
+        assert verdict(before, after).passed
+    assert not verdict(before, check(fault="failed", order="passed")).passed
+    worse = check(fault="passed", order="passed").model_copy(update={"flaky": ("fault",)})
+    assert kinds(verdict(before, worse)) == {"acceptance"}

@@ -8,8 +8,9 @@ import pytest
 from repositories import git, make_trees
 
 from agents.domain.errors import Misconfigured
-from agents.domain.gate import CheckReport, Reason
+from agents.domain.gate import Reason
 from agents.domain.mission import PROTECTED
+from agents.domain.reports import CheckReport
 from flows.cli import gate
 from tasks.checks import oracle
 from tasks.checks.measure import Plan, environment_of, measure

@@ -3,7 +3,7 @@
 import pytest
 
 from agents.domain.checklist import Item
-from agents.domain.gate import CheckReport, Report
+from agents.domain.reports import CheckReport, Report
 from tasks.checks.pytest import CONFIGURATION
 from tasks.orient import startless
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.domain.gate import CheckReport
+from agents.domain.reports import CheckReport
 from tasks.checks import probes
 from tasks.checks.measure import Plan, environment_of, measure
 from tasks.checks.probes import Bench, MutationReport, TwinReport, survivors, twin_passes

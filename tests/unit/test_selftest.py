@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from pathlib import Path
 
 import click
 import pytest
@@ -115,3 +116,14 @@ def test_the_exit_code_says_whether_the_gate_held(monkeypatch, decision, leaves)
 def test_two_trees_must_be_named_without_it(given):
     with pytest.raises(click.UsageError, match="Missing option"):
         gate.verify.main(given, standalone_mode=False)
+
+
+def right(case):
+    kinds = case.head.refused[:1]
+    decision = "fail" if case.side == "cheats" else "pass"
+    return result(case.side, decision, kinds, case.head.refused).model_copy(update={"id": case.id})
+
+
+def test_the_table_in_the_docs_is_of_the_suite_as_it_is():
+    table = report.as_markdown([right(case) for case in CASES])
+    assert table in Path("docs/gate.md").read_text("utf-8"), f"lra verify --self-test=markdown should print:\n{table}"

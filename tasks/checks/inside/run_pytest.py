@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 LONGEST = 6000
+LENT = ("iniconfig", "packaging", "pluggy", "pygments")
 
 
 class Channel:
@@ -107,6 +108,13 @@ def _cut(text: str) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST // 2] + "\n[...]\n" + text[-LONGEST // 2 :]
 
 
+def _give_way(paths: list[str]) -> None:
+    """Forget what pytest has imported where the repository is that very library: its tests must see its own code."""
+    own = {name for name in LENT for path in paths if Path(path, name).is_dir() or Path(path, f"{name}.py").is_file()}
+    for name in [name for name in sys.modules if name.partition(".")[0] in own]:
+        del sys.modules[name]
+
+
 def _planter(here: Path, run: dict[str, Any]) -> Any:
     """Import the plugin that plants tests by a name of this run, from where a worker of xdist finds it as well."""
     folder = tempfile.mkdtemp(prefix="t")
@@ -134,6 +142,7 @@ def main() -> int:
     except ImportError as error:
         channel.say("absent", text=str(error))
         return 1
+    _give_way(paths)
     sys.path[:0] = paths
     os.environ["PYTHONPATH"] = os.pathsep.join(paths)
     planter = _planter(here, channel.run)
