@@ -126,12 +126,22 @@ def _seen_again(
     if unsettled := _flaky(candidate).intersection(broken) - _flaky(base):
         base = remeasure(trees, base, plan, home, tuple(sorted(unsettled)), UNSTABLE_AGAIN)
     if turned:
-        base = remeasure(trees, base, plan, home, turned, TURNED_AGAIN)
         seeds = tuple(int(candidate.tree[8 * n : 8 * n + 8], 16) for n in range(TURNED_AGAIN))
-        candidate = remeasure(trees, candidate, plan, home, turned, TURNED_AGAIN, seeds)
+        base = _joined(base, remeasure(trees, _accepting(base), plan, home, turned, TURNED_AGAIN))
+        whole = remeasure(trees, candidate, plan, home, turned, 1, seeds[:1])
+        rest = remeasure(trees, _accepting(whole), plan, home, turned, 1, seeds[1:])
+        candidate = _joined(whole, rest)
         if wavering := _flaky(candidate) - _flaky(base):
             base = remeasure(trees, base, plan, home, tuple(sorted(wavering)), TURNED_AGAIN, seeds)
     return base, candidate
+
+
+def _accepting(report: Report) -> Report:
+    return report.model_copy(update={"suites": ()})
+
+
+def _joined(whole: Report, part: Report) -> Report:
+    return whole.model_copy(update={"acceptance": part.acceptance})
 
 
 def _flaky(report: Report) -> frozenset[str]:
