@@ -67,6 +67,7 @@ def judged(origin: str, asked: Question) -> dict[str, Any]:
         "fail_to_pass": list(verdict.fail_to_pass),
         "pass_to_pass_broken": list(verdict.pass_to_pass_broken),
         "quarantined": list(verdict.quarantined),
+        "self_written": list(verdict.self_written),
         "base_tree": base_tree,
         "candidate_tree": tree,
         "contract_tree": trusted or base_tree,

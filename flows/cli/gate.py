@@ -73,7 +73,12 @@ def verify(
         f"{report['decision']}: {report['candidate_tree'][:12]} against {report['base_tree'][:12]}, "
         f"sandbox: {report['sandbox']}"
     ]
-    lines += [f"  turned green: {check}" for check in report["fail_to_pass"]]
+    own = report["self_written"]
+    lines += [
+        f"  turned green: {check}{' (its test came with the change)' if check in own else ''}"
+        for check in report["fail_to_pass"]
+    ]
+    lines += [f"  unstable on the base, decides nothing: {case}" for case in report["quarantined"]]
     lines += [f"  {reason['kind']}: {reason['message']}" for reason in report["reasons"]]
     return Answer(report, "\n".join(lines), EXITS[report["decision"]])
 
@@ -88,5 +93,5 @@ def _self_tested(how: str) -> Answer:
     seconds = round(time.perf_counter() - started, 1)
     data = as_json(results, seconds)
     view = as_markdown(results) if how == "markdown" else as_text(results, seconds)
-    wrong = data["false_accepts"] or data["false_refusals"]
+    wrong = data["false_accepts"] or data["false_refusals"] or data["other_kinds"]
     return Answer(data, view, Exit.INCOMPLETE if wrong else Exit.DONE)

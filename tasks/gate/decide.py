@@ -62,7 +62,7 @@ def decide(
         "mutants": lambda: mutant_rules(trees, changes, candidate, verdict, contract, home),
     }
     for name, probe in probes.items():
-        if verdict.decision == "fail":
+        if verdict.decision == "fail" or (name == "held_out" and not contract.held_out):
             course.spare(name)
             continue
         with course.stage(name) as found:
