@@ -68,6 +68,7 @@ def judged(origin: str, asked: Question) -> dict[str, Any]:
         "pass_to_pass_broken": list(verdict.pass_to_pass_broken),
         "quarantined": list(verdict.quarantined),
         "self_written": list(verdict.self_written),
+        "unprobed": list(verdict.unprobed),
         "base_tree": base_tree,
         "candidate_tree": tree,
         "contract_tree": trusted or base_tree,

@@ -14,6 +14,7 @@ from agents.domain.value import digest_of
 from tasks.checks.command import run_in
 from tasks.checks.measure import environment_of, measure
 from tasks.cycle import Cycle
+from tasks.gate.looking import installs
 from tasks.journal import Data, step
 from tasks.redact import is_secret
 
@@ -117,6 +118,7 @@ def _read(cycle: Cycle, tree: str, move: Read) -> Observation:
 
 def _run(cycle: Cycle, tree: str, move: Run) -> Acted:
     home = cycle.held.home
+    _assert_installs_nothing(cycle, tree)
     made = environment_of(cycle.trees, tree, home, cycle.pin.base_tree)
     ran, after = run_in(cycle.trees, tree, move.command, made, home, cycle.plan.seconds)
     ended = "stopped at its time limit" if ran.timed_out else f"exit {ran.exit}"
@@ -124,10 +126,19 @@ def _run(cycle: Cycle, tree: str, move: Run) -> Acted:
 
 
 def _check(cycle: Cycle, tree: str) -> Observation:
+    _assert_installs_nothing(cycle, tree)
     plan = cycle.plan.model_copy(update={"suites": ()})
     report = measure(cycle.trees, tree, plan, cycle.held.home, cycle.pin.base_tree)
     told = "\n".join(_told(check) for check in report.acceptance)
     return Observation(text=told or "the item has no checks", ok=bool(told) and all(c.green for c in report.acceptance))
+
+
+def _assert_installs_nothing(cycle: Cycle, tree: str) -> None:
+    """Make no environment that the model alone asks for: what it installs would run outside of every sandbox."""
+    base = cycle.pin.base_tree
+    changes = cycle.trees.diff(base, tree)
+    if reason := next(installs(cycle.trees, base, tree, changes, cycle.item.may_edit), None):
+        raise AskAgain(f"{reason.message}. Nothing was run.")
 
 
 def _told(check: CheckReport) -> str:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from agents.domain.answers import Functions, constant_answers, functions_of, own, truth
+from agents.domain.loading import PLACES, loads
 from agents.domain.names import IMPORTERS, Function, Names, Sighting, folded, parsed, unit_of, usual
 from agents.domain.walking import children, nodes_of
 
@@ -45,10 +46,8 @@ FLAGGED = (
         "pty.fork",
         "pkgutil.resolve_name",
         "pydoc.locate",
-        "site.addsitedir",
-        "sys._getframemodulename",
-        "unittest.SkipTest",
-        "unittest.case.SkipTest",
+        *("site.addsitedir", "sys._getframemodulename"),
+        *("unittest.SkipTest", "unittest.case.SkipTest"),
     }
 )
 CALLED = _in("types", "FunctionType CodeType ModuleType")
@@ -103,7 +102,8 @@ def _found(nodes: list[ast.AST], names: Names, functions: Functions) -> Iterator
     for node in nodes:
         kind = type(node)
         if kind in USES:
-            yield from ((one, node) for one in (*_used(node, names), *_written(node, names)))
+            seen = (*_used(node, names), *_written(node, names), *loads(node, names, functions))
+            yield from ((one, node) for one in seen)
         elif kind in IMPORTING:
             yield from ((one, node) for one in _imported(node))
         if kind in SPELLS:
@@ -228,7 +228,7 @@ def _spelled(node: ast.AST) -> Iterator[str]:
         return
     if "PYTEST" in text or "CURRENT_TEST" in text:
         yield "the text PYTEST"
-    if text in UNMISTAKABLE or text in FRAMES or text == "__builtins__":
+    if text in UNMISTAKABLE or text in FRAMES or text in ("__builtins__", "__loader__", *PLACES):
         yield f"the text {text}"
     if TEST_FILE.fullmatch(text):  # a path and nothing else: a sentence may speak of tests
         yield "the name of a test file"

@@ -134,7 +134,7 @@ def _reason(kind: str, path: str, what: str, lines: list[int] | None = None) -> 
     places = sorted(set(lines or ()))[:NAMED]
     where = f" (line {', '.join(map(str, places))})" if places else ""
     return Reason(
-        kind=kind, path=path, message=f"{path} {what}{where}; undo it, or a human grants it: may_edit: {path}"
+        kind=kind, path=path, message=f"{path} {what}{where}; undo it, or a human grants it (may_edit, --grant)"
     )
 
 

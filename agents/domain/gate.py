@@ -12,10 +12,21 @@ Decision = Literal["pass", "fail", "unverified", "unsandboxed"]
 STORY_CHARS = 500
 PLACES = 3
 UNSANDBOXED = "UNSANDBOXED"
+UNPROVED = (
+    "no acceptance check applies, so nothing shows that the change does what it is for: name one (`check:` of an item, "
+    "--accept)"
+)
+UNFENCED = (
+    "all that was asked for holds, but the checks ran without isolation, so nothing shows that they were left alone: "
+    "`lra doctor` names the command that mends it, and LRA_ALLOW_UNSANDBOXED=true of the operator does without"
+)
 
 
 class Reason(Value):
-    """Why a candidate is refused; `kind` is stable for machines, `message` is for people."""
+    """Why a candidate is refused; `kind` is stable for machines, `message` is for people.
+
+    `path` is the file, the id of the case, or the check that it is about.
+    """
 
     kind: str
     message: str
@@ -40,7 +51,8 @@ class Verdict(Value):
     """The gate's answer about one candidate tree; worthless for any other tree.
 
     `quarantined` names cases that the base itself is unstable in, `self_written` the acceptance checks whose tests the
-    base did not have: the candidate brought them, so they prove no more than their author wanted.
+    base did not have: the candidate brought them, so they prove no more than their author wanted. `unprobed` are checks
+    that turned green and are commands: no twin or mutant asks whether they prove anything.
     """
 
     decision: Decision
@@ -51,6 +63,7 @@ class Verdict(Value):
     pass_to_pass_broken: tuple[str, ...] = ()
     quarantined: tuple[str, ...] = ()
     self_written: tuple[str, ...] = ()
+    unprobed: tuple[str, ...] = ()
     stages: tuple[Stage, ...] = ()
     environment: str = ""
     sandbox: str = ""
@@ -86,7 +99,7 @@ def judge(base: Report, candidate: Report, integrity: tuple[Reason, ...] = ()) -
         reasons.append(Reason(kind="already_green", message=why))
     decision: Decision = "fail" if reasons else "pass" if turned else "unverified"
     if decision == "unverified":
-        reasons.append(Reason(kind="unverified", message="no acceptance check applies to this item"))
+        reasons.append(Reason(kind="unverified", message=UNPROVED))
     return Verdict(
         decision=decision,
         base_tree=base.tree,
@@ -98,6 +111,7 @@ def judge(base: Report, candidate: Report, integrity: tuple[Reason, ...] = ()) -
         self_written=tuple(
             c.check for c in base.acceptance if c.kind == "pytest" and not c.cases and c.check in turned
         ),
+        unprobed=tuple(c.check for c in candidate.acceptance if c.kind == "command" and c.check in turned),
         environment=candidate.environment,
         sandbox=candidate.sandbox,
     )
@@ -123,10 +137,7 @@ def fenced(verdict: Verdict, allowed: bool) -> Verdict:
     """Take back a pass that no isolation stands behind, unless the operator has allowed such: it was only claimed."""
     if not verdict.passed or allowed or not verdict.sandbox.startswith(UNSANDBOXED):
         return verdict
-    message = (
-        "all that was asked for holds, but the checks ran without isolation, so nothing shows that they were left alone"
-    )
-    reason = Reason(kind="unsandboxed", message=message)
+    reason = Reason(kind="unsandboxed", message=UNFENCED)
     return verdict.model_copy(update={"decision": "unsandboxed", "reasons": (*verdict.reasons, reason)})
 
 
@@ -162,7 +173,7 @@ def _dodged(before: CheckReport, now: CheckReport) -> tuple[str, ...]:
 
 def _first_red(check: CheckReport) -> str:
     if not check.cases and not check.diagnostics:
-        return ": nothing ran"
+        return f": nothing ran{f' ({check.details})' if check.details else ''}"
     red = next(((case, outcome) for case, outcome in check.cases.items() if outcome != "passed"), None)
     said = f":\n{check.details[-STORY_CHARS:]}" if check.details and check.kind != "pytest" else ""
     return f": {red[0]} {red[1]}" + (_story((check,), red[0]) or said) if red else said
@@ -240,18 +251,17 @@ def _new_failures(base: Report, candidate: Report) -> list[Reason]:
 def _new_diagnostics(base: Report, candidate: Report) -> list[Reason]:
     before = {c.check: c.diagnostics for c in (*base.acceptance, *base.suites)}
     return [
-        Reason(
-            kind=f"new_{check.kind}",
-            message=f"{text} ({count} now, {before.get(check.check, {}).get(text, 0)} before){_places(check, text)}",
-        )
+        _grown(check, text, before.get(check.check, {}).get(text, 0))
         for check in (*candidate.suites, *(one for one in candidate.acceptance if one.kind == "build"))
         for text, count in check.diagnostics.items()
         if count > before.get(check.check, {}).get(text, 0)
     ]
 
 
-def _places(check: CheckReport, text: str) -> str:
-    """Return where the report saw this diagnostic, the first PLACES of them; it may have shortened its details."""
-    code, _, message = text.partition(": ")
-    seen = [line for line in check.details.splitlines() if code in line and message in line]
-    return f" at {', '.join(line.partition(': ')[0] for line in seen[:PLACES])}" if seen else ""
+def _grown(check: CheckReport, text: str, before: int) -> Reason:
+    """Tell of a diagnostic that there is more of; the report may have shortened the details that say where."""
+    code, _, told = text.partition(": ")
+    places = [line.partition(": ")[0] for line in check.details.splitlines() if code in line and told in line]
+    where = f" at {', '.join(places[:PLACES])}" if places else ""
+    message = f"{text} ({check.diagnostics[text]} now, {before} before){where}"
+    return Reason(kind=f"new_{check.kind}", path=places[0].partition(":")[0] if places else "", message=message)

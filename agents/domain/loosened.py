@@ -17,7 +17,30 @@ def loosens(before: str, after: str) -> bool:
     """
     old, new = _places(before), _places(after)
     known = {NOWHERE, *(name for name, _, _ in _named(before))}
-    return not old or any(count > old[place] and place in known for place, count in new.items())
+    more = {place for place, count in new.items() if count > old[place]}
+    return not old or bool(more & known) or bool(_leaning(before, after) & more)
+
+
+def _leaning(before: str, after: str) -> set[str]:
+    """Name what functions and classes that were there stand on newly: what decorates them, or what they are now."""
+    then, now = _shapes(before), _shapes(after)
+    return {name for known in then.keys() & now.keys() for name in now[known] - then[known]}
+
+
+def _shapes(source: str) -> dict[str, set[str]]:
+    """Return each name at the top with the names that its decorators, or the value that it is given, speak of."""
+    tree, found = parsed(source), dict[str, set[str]]()
+    for node in tree.body if tree else ():
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                parts: list[ast.expr] = node.decorator_list
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                parts = [value]
+            case _:
+                continue
+        said = (each for part in parts for each in ast.walk(part))
+        found.setdefault(name, set()).update(each.id for each in said if isinstance(each, ast.Name))
+    return found
 
 
 def _places(source: str) -> Counter[str]:

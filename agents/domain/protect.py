@@ -1,13 +1,12 @@
 """What may a candidate touch? Decided from the names that changed, before anything of it runs."""
 
 import re
-import shlex
 import unicodedata
 from functools import cache
-from pathlib import PurePosixPath
 from typing import Literal
 
 from agents.domain.gate import Reason
+from agents.domain.programs import programs_of
 from agents.domain.value import Value
 
 ALWAYS_OURS = (
@@ -31,7 +30,6 @@ ALWAYS_OURS = (
 TEST_FILES = ("**/test_*.py", "**/*_test.py", "**/*.test.*", "**/*.spec.*", "**/__tests__/**")
 TESTS = ("tests/**", "test/**", *TEST_FILES)
 PACKAGE = "/__init__.py"
-INTERPRETERS = ("python", "sh", "bash", "node", "ruby", "perl")
 STEERS_PYTEST = ("**/pytest.*", "**/.pytest.*", "**/pyproject.toml", "**/tox.ini", "**/setup.cfg")
 SECRETS = ("**/.env", "**/.env.*", "**/*.pem", "**/*.key", "**/id_rsa", "**/id_ed25519", "**/.netrc", "**/.npmrc")
 SYMLINK, SUBMODULE = "120000", "160000"
@@ -58,8 +56,7 @@ def violations(changes: tuple[Change, ...], protect: tuple[str, ...], grants: tu
 
 def own_checks(changes: tuple[Change, ...], checks: tuple[str, ...], grants: tuple[str, ...]) -> tuple[Reason, ...]:
     """Return the existing programs that an acceptance command runs and the candidate changed."""
-    ran = (word for check in checks if not check.startswith("pytest ") for word in programs_of(check))
-    run = {word.removeprefix("./") for word in ran}
+    run = {word for check in checks if not check.startswith("pytest ") for word in programs_of(check)}
     return tuple(
         Reason(kind="protected", path=c.path, message=f"{c.path} is what checks this item, and was {c.kind}")
         for c in changes
@@ -94,15 +91,6 @@ def _is_new_test(path: str) -> bool:
     return is_test and matches(path, TESTS) and not matches(path, STEERS_PYTEST)
 
 
-def programs_of(check: str) -> list[str]:
-    """Return the words of a command that may name a program or a script of the repository."""
-    try:
-        words = [word for word in shlex.split(check) if not word.startswith("-")]
-    except ValueError:  # a quote that never ends: such a check runs nothing
-        return []
-    return words[:2] if words and PurePosixPath(words[0]).name.rstrip("0123456789.") in INTERPRETERS else words[:1]
-
-
 def _meant(glob: str) -> tuple[str, str]:
     name = glob.removeprefix("./").strip("/")
     return name, f"{name}/**"
@@ -122,7 +110,11 @@ def _violation(change: Change, protect: tuple[str, ...], grants: tuple[str, ...]
     else:
         guarded = matches(path, protect) or matches(path.lower(), ALWAYS_OURS)
         what = f"is protected and was {change.kind}"
-    return Reason(kind="protected", path=path, message=f"{path} {what}; no grant covers it") if guarded else None
+    return (
+        Reason(kind="protected", path=path, message=f"{path} {what}; no grant covers it (may_edit, --grant)")
+        if guarded
+        else None
+    )
 
 
 def _oddity(path: str) -> str:

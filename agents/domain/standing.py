@@ -6,7 +6,8 @@ from pathlib import PurePosixPath
 
 from agents.domain.diff_policy import TAKEN
 from agents.domain.gate import Reason
-from agents.domain.protect import Change, matches, programs_of
+from agents.domain.programs import programs_of
+from agents.domain.protect import Change, matches
 
 PACKAGE = "__init__.py"
 SOURCES = ("", "src", "lib", "python")
@@ -44,6 +45,8 @@ def _hides(path: str, known: frozenset[str], folders: set[str]) -> str:
         return f"the module {module.name}, for a script that checks"
     bare = f"{above}/{PACKAGE}" not in known and above != "." and above not in SOURCES
     if place.name == PACKAGE and bare and f"{above}/" in {f"{parent}/" for parent in _folders_of_tests(known)}:
+        if module.name in TAKEN:
+            return f"the module {module.name}, for the tests of {above}"
         return f"the product's {module.name}" if module.name in _products(known) else ""
     return ""
 
@@ -66,4 +69,4 @@ def _products(known: frozenset[str]) -> set[str]:
 
 
 def _reason(kind: str, path: str, what: str) -> Reason:
-    return Reason(kind=kind, path=path, message=f"{path} is new and {what}; a human may grant it: may_edit")
+    return Reason(kind=kind, path=path, message=f"{path} is new and {what}; a human may grant it: may_edit, --grant")

@@ -73,11 +73,9 @@ def verify(
         f"{report['decision']}: {report['candidate_tree'][:12]} against {report['base_tree'][:12]}, "
         f"sandbox: {report['sandbox']}"
     ]
-    own = report["self_written"]
-    lines += [
-        f"  turned green: {check}{' (its test came with the change)' if check in own else ''}"
-        for check in report["fail_to_pass"]
-    ]
+    notes = dict.fromkeys(report["self_written"], " (its test came with the change)")
+    notes |= dict.fromkeys(report["unprobed"], " (a command: nothing probed what it proves)")
+    lines += [f"  turned green: {check}{notes.get(check, '')}" for check in report["fail_to_pass"]]
     lines += [f"  unstable on the base, decides nothing: {case}" for case in report["quarantined"]]
     lines += [f"  {reason['kind']}: {reason['message']}" for reason in report["reasons"]]
     return Answer(report, "\n".join(lines), EXITS[report["decision"]])

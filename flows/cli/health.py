@@ -17,6 +17,8 @@ from flows.settings import Settings, read
 OLDEST_GIT = (2, 38)
 ROOM = 1_000_000_000
 APPARMOR = "kernel.apparmor_restrict_unprivileged_userns=0"  # how Ubuntu keeps users from making namespaces
+NAMESPACES = "user.max_user_namespaces=15000"
+TRY = "bwrap --ro-bind / / --unshare-all true (bubblewrap is here, and does not do what it should: see what this says)"
 KNOBS = Path("/proc/sys")
 INSTALLS = (
     ("apt-get", "sudo apt-get install bubblewrap"),
@@ -66,17 +68,20 @@ def _sandbox() -> Finding:
     if word in (BUBBLEWRAP, backends.UNFILTERED[BUBBLEWRAP]):
         return Finding("sandbox", "ok", word)
     if backends.program(backends.BWRAP):
-        knob = APPARMOR if _is_on(APPARMOR) else "user.max_user_namespaces=15000"
-        mend = f"sudo sysctl -w {knob} (bubblewrap is here, and may make no namespaces)"
+        knob = next((knob for knob in (APPARMOR, NAMESPACES) if _is_on(knob)), "")
+        mend = f"sudo sysctl -w {knob} (bubblewrap is here, and may make no namespaces)" if knob else TRY
     else:
         mend = next((install for program, install in INSTALLS if shutil.which(program)), "")
     return Finding("sandbox", "warn", word, mend)
 
 
 def _is_on(knob: str) -> bool:
-    name, _, off = knob.partition("=")
+    """Say whether a setting of the kernel stands in the way: a restriction is on, or a number is none."""
+    name = knob.partition("=")[0]
     with contextlib.suppress(OSError):
-        return KNOBS.joinpath(*name.split(".")).read_text(encoding="ascii").strip() != off
+        return KNOBS.joinpath(*name.split(".")).read_text(encoding="ascii").strip() == (
+            "1" if knob == APPARMOR else "0"
+        )
     return False
 
 

@@ -19,6 +19,7 @@ from tasks.checks.workspace import LaysOut, Workspace, laid_out
 SHELL = re.compile(r"[|&;<>()$`*?~{}\[\]#\n]|^\s*\w+=")
 RESULTS = re.compile(r"(?P<command>.*\S)\s+=>\s+(?P<file>[^\s'\"]+\.xml)\s*", re.DOTALL)
 NODE_HAS_JUNIT = ("node", "-e", "process.exit(require('node:test/reporters').junit ? 0 : 1)")
+KINDS = "tests, lint, types, build, pytest with its arguments"
 LONGEST_COMMAND = 100_000
 SHOWN_LINES = 80
 SHOWN_CHARACTERS = 6000
@@ -47,7 +48,8 @@ def run_command(workspace: Workspace, check: str) -> CheckReport:
     wish = _wish(workspace, check)
     argv = wish.argv
     if "/" not in argv[0] and shutil.which(argv[0], path=workspace.path) is None:
-        trouble = f"there is no program {argv[0]} on this machine (PATH of a check: environment, {workspace.path})"
+        where = f"(PATH of a check: environment, {workspace.path})"
+        trouble = f"there is no program {argv[0]} on this machine {where}; a check is {KINDS}, or a command"
         return CheckReport(check=check, kind="command", trouble=workspace.plain(trouble))
     if wish.results is not None:
         if absent := next((word for word in argv[1:] if _is_absent_test(workspace, word)), ""):

@@ -58,6 +58,7 @@ RUNNERS = (
     ("pyproject.toml", of_tox_toml),
     ("noxfile.py", of_nox),
 )
+RESULTS = re.compile(r"(?:--test-reporter-destination|--outputFile)[= ]([^\s'\"]+\.xml)\b")
 CONDA = ("environment.yml", "environment.yaml")
 
 
@@ -77,9 +78,9 @@ def detect(paths: Iterable[str], read: Callable[[str], bytes]) -> tuple[str, ...
         "lint": "ruff" in tools or not known.isdisjoint(("ruff.toml", ".ruff.toml")),
         "types": "mypy" in tools or any(ini(_text(read(name))).has_section("mypy") for name in types if name in known),
         "build": project.get("build-system", {}).get("requires") == [],
-        "npm test": "package.json" in known and _has_npm_test(read("package.json")),
     }
-    return tuple(name for name, holds in found.items() if holds)
+    npm = (_npm_test(read("package.json")),) if "package.json" in known else ()
+    return (*(name for name, holds in found.items() if holds), *filter(None, npm))
 
 
 def needs_of(paths: frozenset[str], read: Read) -> Needs:
@@ -281,17 +282,19 @@ def _has_tests(known: frozenset[str], read: Callable[[str], bytes], tools: dict[
     if any(TEST_FILE.fullmatch(PurePosixPath(path).name) for path in known):
         return True
     sections = {"tox.ini": b"[pytest]", "setup.cfg": b"[tool:pytest]"}
-    configured = (
-        "pytest" in tools
-        or not known.isdisjoint(("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"))
-        or any(section in read(name) for name, section in sections.items() if name in known)
-    )
+    files = ("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml")
+    told = any(section in read(name) for name, section in sections.items() if name in known)
+    configured = told or "pytest" in tools or not known.isdisjoint(files)
     return configured and any(path.endswith(".py") for path in known)
 
 
-def _has_npm_test(content: bytes) -> bool:
+def _npm_test(content: bytes) -> str:
+    """Return the check of a package, with the results file that its script names; "" when it has no tests."""
     try:
         script = json.loads(content)["scripts"]["test"]
     except (ValueError, KeyError, TypeError):
-        return False
-    return isinstance(script, str) and bool(script.strip()) and NO_TEST not in script
+        return ""
+    if not isinstance(script, str) or not script.strip() or NO_TEST in script:
+        return ""
+    results = RESULTS.search(script)
+    return f"npm test => {results[1]}" if results else "npm test"

@@ -12,6 +12,8 @@ from tasks.checks.requirements import PROJECT
 
 SCRIPT = '#!/bin/sh\nexec {python} -c {code} "$@"\n'
 CODE = "import sys; from {module} import {name}; sys.argv[0] = {script!r}; sys.exit({call}())"
+NAME = re.compile(r"[^/\x00-\x1f\x7f]{1,100}")
+NO_TEXT = re.compile("[\x00\ud800-\udfff]")
 DEPTH = 3
 NO_PROJECTS = ("node_modules", "venv", "__pycache__")
 
@@ -36,8 +38,15 @@ def introduce(root: Path, python: Path, folder: Path) -> None:
             project = described(place, read)
         except (AttributeError, KeyError, TypeError, ValueError):
             continue
-        if project and "/" not in project.name + project.version:
+        if project and _is_plain(project):
             _write(project, python, folder)
+
+
+def _is_plain(project: Described) -> bool:
+    """Say whether name, version and scripts are names of files, and all texts such as a file can hold."""
+    names = (project.name, project.version, *project.scripts)
+    texts = (*names, *(text for field in project.fields for text in field), _entry_points(project.points))
+    return all(NAME.fullmatch(name) for name in names) and not any(map(NO_TEXT.search, texts))
 
 
 def _files_of(root: Path) -> Iterator[str]:

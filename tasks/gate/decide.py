@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from agents.domain.gate import Reason, Verdict, fenced, judge, settled, troubles
 from agents.domain.protect import matches
-from agents.domain.reports import Report
+from agents.domain.reports import CheckReport, Report
 from tasks.checks.measure import Plan, measure, remeasure
 from tasks.gate import kept
+from tasks.gate.apart import apart_rules
 from tasks.gate.contract import Contract
 from tasks.gate.course import Course
 from tasks.gate.held_out import held_out_rules
@@ -57,6 +58,7 @@ def decide(
     verdict = judge(*named, integrity)
     candidate, probed = settled(base, candidate), list[Reason]()
     probes: dict[str, Callable[[], tuple[Reason, ...]]] = {
+        "apart": lambda: apart_rules(trees, changes, candidate, verdict, contract, home),
         "twin": lambda: twin_rules(trees, candidate, verdict, contract, home),
         "held_out": lambda: held_out_rules(trees, candidate, contract, home),
         "mutants": lambda: mutant_rules(trees, changes, candidate, verdict, contract, home),
@@ -149,14 +151,19 @@ def _flaky(report: Report) -> frozenset[str]:
 
 
 def _without(base: Report, grants: tuple[str, ...]) -> Report:
-    """Leave out the cases of granted files: a human allowed that they go, move or expect something else."""
-    suites = tuple(
-        check.model_copy(
-            update={"cases": {c: o for c, o in check.cases.items() if not matches(c.partition("::")[0], grants)}}
-        )
-        for check in base.suites
-    )
+    """Leave out what passed in granted files: a human allowed that these cases go, move or expect something else."""
+
+    def held(check: CheckReport) -> CheckReport:
+        free = {case for case, outcome in check.cases.items() if outcome == "passed" and matches(_file(case), grants)}
+        rest = {case: outcome for case, outcome in check.cases.items() if case not in free}
+        return check.model_copy(update={"cases": rest})
+
+    suites = tuple(map(held, base.suites))
     return base.model_copy(update={"suites": suites})
+
+
+def _file(case: str) -> str:
+    return case.partition("::")[0]
 
 
 def _named(report: Report, tree: str) -> Report:

@@ -1,9 +1,11 @@
 """Does what turned green prove anything? A check that no wrong answer can turn red was made to pass."""
 
+import ast
 import difflib
 from pathlib import Path
 
 from agents.domain.gate import Reason, Verdict
+from agents.domain.names import parsed
 from agents.domain.protect import TESTS, matches
 from agents.domain.reports import CheckReport, Report
 from agents.domain.trouble import kind_of_trouble
@@ -16,6 +18,7 @@ from tasks.git.trees import EXECUTABLE, FILE, Change, Trees
 TWINS = 2
 MUTANTS = 6
 FEWEST = 2
+NO_CODE = (ast.Import, ast.ImportFrom)
 SECONDS = 120.0
 
 
@@ -48,6 +51,7 @@ def mutant_rules(
     """
     own = [check for check in _turned(candidate, verdict) if check.check in verdict.self_written]
     lines = _changed_lines(trees, verdict.base_tree, candidate.tree, changes) if own else {}
+    lines = {path: rows for path, rows in lines.items() if _has_code(_text(trees, candidate.tree, path), rows)}
     bench = _bench(trees, candidate, contract, home)
     return tuple(
         Reason(kind="vacuous", path=check.check, message=f"{check.check} came with the change and {what}")
@@ -62,13 +66,26 @@ def _unnoticed(bench: Bench, check: CheckReport, lines: dict[str, frozenset[int]
         return "stays green when the changed functions do nothing at all"
     told = survivors(bench, check, lines, seed, MUTANTS, SECONDS)
     if told.tried < FEWEST:
-        return ""
+        lax = little and lines and not told.killed
+        return "compares with no answer, and there is little in it to break" if lax else ""
     lived = ", ".join(f"{one.path}:{one.line} {one.what}" for one in told.survivors[:3])
     if not told.killed:
         return f"notices no fault in it: {told.tried} tried, such as {lived}"
     if little and 2 * told.killed < told.tried:
         return f"compares with no answer, and notices {told.killed} of {told.tried} faults: not {lived}"
     return ""
+
+
+def _has_code(text: list[str], rows: frozenset[int]) -> bool:
+    """Say whether these rows define or do anything, beside imports and texts."""
+    module = parsed("\n".join(text))
+    statements = [node for node in ast.walk(module) if isinstance(node, ast.stmt)] if module else []
+    coded = (node for node in statements if not isinstance(node, NO_CODE) and not _is_text(node))
+    return any(rows & set(range(node.lineno, (node.end_lineno or 0) + 1)) for node in coded)
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _expects_little(trees: Trees, tree: str, check: CheckReport) -> bool:

@@ -97,7 +97,9 @@ class Store:
                     self._talk("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", anything, "origin", oid)
                 complete(self.trees.git, self._origin, (oid,))
                 return oid
-        raise Misconfigured(f"{self.origin} has no revision {rev!r}; name a branch, a tag or a commit")
+        shallow = git_dir is not None and (common_dir_of(git_dir) / "shallow").exists()
+        more = "; it is a shallow clone: `git fetch --unshallow` brings its history" if shallow else ""
+        raise Misconfigured(f"{self.origin} has no revision {rev!r}; name a branch, a tag or a commit{more}")
 
     def push(self, updates: Mapping[str, str]) -> None:
         """Move all these refs of the origin to these commits, or none; each forwards from where it was last seen.

@@ -8,6 +8,13 @@ from agents.domain.capabilities import UNPARSEABLE, capabilities, sightings
 
 CHEATS = [
     ("import sys\nsys._getframe(1)", "sys._getframe"),
+    ("import sys\nsys.path.append(place())", "write to sys.path"),
+    ("import sys\nsys.path.append('data/code.zip')", "write to sys.path"),
+    ("__path__.append(place())", "write to __path__"),
+    ("import timeit\ntimeit.timeit(text)", "timeit.timeit"),
+    ("import cProfile\ncProfile.run(text)", "cProfile.run"),
+    ("__loader__.load_module(name)", "__loader__"),
+    ("def f(spec):\n    spec.loader.exec_module(spec)", "exec_module"),
     ("import sys as s\ns._getframe(1)", "sys._getframe"),
     ("from sys import _getframe as g\ng(1)", "sys._getframe"),
     ("import inspect\ninspect.stack()", "inspect.stack"),
@@ -137,6 +144,9 @@ CHEATS = [
 ]
 
 HONEST = [
+    "import sys\nfrom pathlib import Path\nsys.path.append(str(Path(__file__).parent))",
+    "import timeit\ndef f(): pass\ntimeit.timeit(f)",
+    "class Loader:\n    def exec_module(self, module): pass",
     "from dataclasses import dataclass\n@dataclass(frozen=True)\nclass A:\n    x: int = 0",
     "class A:\n    def __eq__(self, other):\n        return isinstance(other, A) and self.x == other.x",
     "class A:\n    def __eq__(self, other):\n        if not isinstance(other, A):\n            return NotImplemented\n"

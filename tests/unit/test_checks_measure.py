@@ -212,6 +212,10 @@ def test_a_move_that_is_stopped_changes_nothing(trees: Trees, home: Path) -> Non
         ({"pyproject.toml": '[build-system]\nrequires = ["hatchling"]'}, ()),
         ({"pyproject.toml": IN_TREE}, ("build",)),
         ({"package.json": '{"scripts": {"test": "node --test"}}'}, ("npm test",)),
+        (
+            {"package.json": '{"scripts": {"test": "node --test --test-reporter-destination=r/j.xml"}}'},
+            ("npm test => r/j.xml",),
+        ),
         ({"package.json": '{"scripts": {"test": "echo \\"Error: no test specified\\" && exit 1"}}'}, ()),
         ({"package.json": "broken"}, ()),
     ],

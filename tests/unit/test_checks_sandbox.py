@@ -416,17 +416,32 @@ def test_doctor_names_the_command_for_a_better_sandbox(monkeypatch: pytest.Monke
     assert (finding.state, finding.told, finding.mend) == ("warn", ISOLATED, "sudo dnf install bubblewrap")
 
 
-@pytest.mark.parametrize(("value", "knob"), [("1", health.APPARMOR), ("0", "user.max_user_namespaces=15000")])
+@pytest.mark.parametrize(
+    ("restricted", "most", "mend"),
+    [
+        ("1", "15000", f"sudo sysctl -w {health.APPARMOR} "),
+        ("0", "0", f"sudo sysctl -w {health.NAMESPACES} "),
+        ("0", "15000", "bwrap --ro-bind"),
+    ],
+)
 def test_doctor_names_the_knob_that_keeps_bubblewrap_from_working(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, value: str, knob: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, restricted: str, most: str, mend: str
 ) -> None:
     use(ISOLATED, monkeypatch)
     monkeypatch.setattr(backends, "program", lambda name: Path(name))
-    file = tmp_path / "kernel" / "apparmor_restrict_unprivileged_userns"
-    file.parent.mkdir()
-    file.write_text(f"{value}\n")
+    for knob, value in ((health.APPARMOR, restricted), (health.NAMESPACES, most)):
+        file = tmp_path.joinpath(*knob.partition("=")[0].split("."))
+        file.parent.mkdir()
+        file.write_text(f"{value}\n")
     monkeypatch.setattr(health, "KNOBS", tmp_path)
-    assert health._sandbox().mend.startswith(f"sudo sysctl -w {knob} ")
+    assert health._sandbox().mend.startswith(mend)
+
+
+@pytest.mark.skipif(BUBBLEWRAP not in PROVEN, reason="there is no bubblewrap on this machine")
+def test_a_user_who_hides_new_files_from_others_has_the_same_sandbox() -> None:
+    code = "import os; os.umask(0o077); from tasks.checks.sandbox import describe; print(describe())"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == BUBBLEWRAP
 
 
 def test_a_backend_that_lets_a_write_through_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -93,7 +93,7 @@ def test_only_checks_in_force_can_be_silenced() -> None:
 
 def test_a_reason_names_file_line_and_way_out() -> None:
     (reason,) = inspect((FileChange(path="a b.py", before=CODE, after=CODE + LEAVE),), (), True, True)
-    assert reason.message == "a b.py newly has: os._exit (line 9); undo it, or a human grants it: may_edit: a b.py"
+    assert reason.message == "a b.py newly has: os._exit (line 9); undo it, or a human grants it (may_edit, --grant)"
 
 
 @pytest.mark.parametrize("extra", [b"", b"x = 2\n"])

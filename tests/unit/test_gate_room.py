@@ -164,11 +164,11 @@ def told(verdict: Verdict) -> dict[str, str]:
 
 def test_a_verdict_tells_how_each_stage_ended(trees: Trees, home: Path) -> None:
     base, done = tree(trees, BASE), tree(trees, DONE)
-    ran = ("paths", "diff", "base", "checks", "again", "twin", "held_out", "mutants")
+    ran = ("paths", "diff", "base", "checks", "again", "apart", "twin", "held_out", "mutants")
     passed = dict.fromkeys(ran, "clear") | {"held_out": "spared"}
     assert told(decide(trees, base, done, contract(trees), home)) == passed
     lazy = tree(trees, {**BASE, "a.py": "def f(): return 3\n", "conftest.py": "collect_ignore = ['a']\n"})
-    spared = dict.fromkeys(("twin", "held_out", "mutants"), "spared")
+    spared = dict.fromkeys(("apart", "twin", "held_out", "mutants"), "spared")
     refused = {"paths": "refused", "checks": "refused", **spared}
     assert told(decide(trees, base, lazy, contract(trees), home)) == dict.fromkeys(ran, "clear") | refused
 
@@ -235,3 +235,40 @@ def test_tests_that_lean_on_their_order_on_the_base_already_refuse_nobody(trees:
     verdict = decide(trees, base, done, contract(trees), home)
     assert (verdict.decision, verdict.reasons) == ("pass", ())
     assert decide(trees, base, worse, contract(trees), home).decision == "fail"
+
+
+def test_a_grant_makes_nothing_stricter(trees: Trees, home: Path) -> None:
+    red = {"tests/test_red.py": "def test_red(): assert False\n"}
+    base, done = tree(trees, {**BASE, **red}), tree(trees, {**DONE, **red})
+    assert decide(trees, base, done, contract(trees)._replace(grants=("tests/*",)), home).decision == "pass"
+
+
+def test_a_command_that_turned_green_is_said_to_be_unprobed(trees: Trees, home: Path) -> None:
+    accept = "python -m unittest test_u"
+    base, done = tree(trees, {"a.py": "", "b.py": ""}), tree(trees, {"a.py": "", "b.py": "", "test_u.py": UNITTEST})
+    verdict = decide(trees, base, done, contract(trees, accept=accept), home)
+    assert (verdict.decision, verdict.unprobed) == ("pass", (accept,))
+
+
+UNITTEST = """
+import unittest
+
+
+class TestNothing(unittest.TestCase):
+    def test_nothing(self):
+        self.assertTrue(True)
+"""
+
+
+def test_what_passes_beside_a_new_module_of_tests_alone_is_refused(trees: Trees, home: Path) -> None:
+    patching = "import a\n\na.f = lambda: 2\n\n\ndef test_g(): a.f()\n"
+    cheat = tree(trees, {**BASE, "tests/test_0.py": patching})
+    verdict = decide(trees, tree(trees, BASE), cheat, contract(trees, accept="pytest tests"), home)
+    assert "apart" in {reason.kind for reason in verdict.reasons}
+
+
+def test_nothing_is_installed_that_an_ungranted_file_asks_for(trees: Trees, home: Path) -> None:
+    base = {**BASE, "requirements.txt": "-r deps/base.lst\n", "deps/base.lst": ""}
+    wants = {**base, **DONE, "deps/base.lst": "no-such-thing-anywhere\n"}
+    verdict = decide(trees, tree(trees, base), tree(trees, wants), contract(trees), home)
+    assert [(reason.kind, reason.path) for reason in verdict.reasons] == [("dependencies", "deps/base.lst")]

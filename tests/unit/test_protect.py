@@ -141,8 +141,8 @@ def test_every_refusal_names_its_path_and_what_happened() -> None:
         (change("src/a.py"), change("tests/test_a.py", "deleted"), change("x.pth", "added")), PROTECTED, ()
     )
     assert [(r.path, r.message) for r in reasons] == [
-        ("tests/test_a.py", "tests/test_a.py is protected and was deleted; no grant covers it"),
-        ("x.pth", "x.pth is new and can change how checks run; no grant covers it"),
+        ("tests/test_a.py", "tests/test_a.py is protected and was deleted; no grant covers it (may_edit, --grant)"),
+        ("x.pth", "x.pth is new and can change how checks run; no grant covers it (may_edit, --grant)"),
     ]
 
 

@@ -82,6 +82,7 @@ def hand_over(policy: Policy, uid: int) -> None:
             )
     for top in policy.writes():
         _own(top, uid)
+        top.chmod(top.stat().st_mode | stat.S_IXOTH)  # who makes the sandbox goes in first, without root's rights
         for found in _below(top):
             _own(Path(found), uid)
 
