@@ -123,7 +123,9 @@ def _oddity(path: str) -> str:
         return "has a letter that cannot be seen"
     if "\\" in path or any(part.rstrip(". ").lower() in (".git", "git~1") for part in path.split("/")):
         return "is a folder or a part of git's own on another system"
-    return "has bytes that are no text" if any("\udc80" <= letter <= "\udcff" for letter in path) else ""
+    # Bytes that are no UTF-8 come as letters that mean nothing to anybody: for private use, or halves of others.
+    no_text = any(unicodedata.category(letter) in ("Co", "Cs") for letter in path)
+    return "has bytes or letters that are no text" if no_text else ""
 
 
 @cache

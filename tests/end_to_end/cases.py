@@ -153,7 +153,7 @@ CASES = {
 }
 STOPPED = {"h05", "h12", "h33", "h34", "h35", "h37", "h38", "h40"}
 REFUSED = ("h02-tempted", "h16-tempted", "h27-tempted")
-NIGHTLY = ("h32", "h39")
+NIGHTLY = ("h27-adds", "h32", "h39")
 MERGED = tuple(name for name in CASES if name not in (*STOPPED, *REFUSED))
 
 

@@ -180,3 +180,13 @@ def test_nobody_marks_their_own_work():
     changes = tuple(change(path) for path in ("tools/check_docs.py", "run.sh", "README.md", "src/a.py"))
     assert [reason.path for reason in own_checks(changes, checks, ())] == ["tools/check_docs.py", "run.sh"]
     assert own_checks(changes, checks, ("tools/*", "run.sh")) == ()
+
+
+@pytest.mark.parametrize("name", ["src/\uefff.py", "src/\udcff.py", "src/a\u200cb.py", "src/a\\b.py", ".git /a"])
+def test_a_new_name_that_people_read_otherwise_is_refused(name: str) -> None:
+    assert refused(change(name, "added"), "nothing/**") == "odd_name"
+
+
+@pytest.mark.parametrize("name", ["src/größe.py", "src/数.py", "docs/a b.md", "src/naïve/x.py"])
+def test_a_new_name_in_any_language_is_none(name: str) -> None:
+    assert refused(change(name, "added"), "nothing/**") == ""
