@@ -166,7 +166,8 @@ def gate_digest(home: Path) -> str:
 
 @cache
 def _rooms() -> str:
-    rooms = (Path(__file__).parent, Path(__file__).parents[1] / "gate", Path(domain.__file__).parent)
+    tasks = Path(__file__).parents[1]
+    rooms = (*(tasks / name for name in ("checks", "gate", "git")), Path(domain.__file__).parent)
     sources = {
         f"{room.name}/{file.relative_to(room)}": file.read_text(encoding="utf-8")
         for room in rooms
