@@ -1,19 +1,15 @@
 """Measure a tree: run every check of a plan on it, each in a workspace of its own, and report what happened once."""
 
-import os
 import sys
-import threading
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-
-from pydantic import ValidationError
 
 from agents import domain
 from agents.domain.errors import AskAgain, Misconfigured
 from agents.domain.reports import CheckReport, Report, report_key
 from agents.domain.value import Value, digest_of
-from tasks.checks import environment, sandbox
+from tasks.checks import environment, keeping, sandbox
 from tasks.checks.build import run_build
 from tasks.checks.command import run_command
 from tasks.checks.environment import Definition, Environment
@@ -69,7 +65,7 @@ def _measured(trees: Trees, tree: str, plan: Plan, home: Path) -> Report:
             return known
         report = _check(trees, tree, check, plan.seconds, _environment(trees, tree, definition, home), home)
         if not report.trouble:
-            _keep(kept, report)
+            keeping.keep(kept, report.model_dump_json())
         return report
 
     return Report(
@@ -209,15 +205,5 @@ def _check(
 
 def _load(kept: Path, check: str) -> CheckReport | None:
     """Read a kept report; one that is broken, or about another check, counts as none."""
-    try:
-        report = CheckReport.model_validate_json(kept.read_bytes())
-    except (OSError, ValidationError):
-        return None
-    return report if report.check == check else None
-
-
-def _keep(kept: Path, report: CheckReport) -> None:
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    temporary = kept.with_suffix(f".{os.getpid()}.{threading.get_ident()}.tmp")
-    temporary.write_text(report.model_dump_json(), encoding="utf-8")
-    temporary.replace(kept)
+    report = keeping.load(kept, CheckReport)
+    return report if report and report.check == check else None

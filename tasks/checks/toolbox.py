@@ -3,13 +3,13 @@
 import csv
 import hashlib
 import os
-import threading
 import time
 from collections.abc import Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
 
 from agents.domain.value import digest_of
+from tasks.checks.keeping import keep
 from tasks.checks.tools import DISTRIBUTIONS
 
 TOOLS = (
@@ -74,10 +74,7 @@ def _digest(files: Iterable[str], home: Path) -> str:
         made = digest_of([[path, _sha256(path)] for path in paths])
     # The clock has ticks: two changes within one look like one.
     if max((changed for *_, changed in states), default=0) < time.time_ns() - SETTLED_NS:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        temporary = kept.with_suffix(f".{os.getpid()}.{threading.get_ident()}.tmp")
-        temporary.write_text(made, encoding="ascii")
-        temporary.replace(kept)
+        keep(kept, made)
     return made
 
 
